@@ -489,6 +489,16 @@ def test_a_stopped_fresh_run_goes_on_without_the_answers_from_before_it(stage):
     assert {record["raw"] for record in records} == {"0.5, 0.5"}
 
 
+def test_a_stopped_fresh_run_leaves_answers_to_other_settings_alone(stage):
+    stage.run("--data", L2)
+    other = "model.m.generate_cfg.temperature=0.7"
+    stage.server.answer = lambda request: Reply(status=401)
+    assert stage.run("--data", L2, "--fresh", "--set", other).code == 1
+    stage.server.answer = lambda request: Reply("0.5, 0.5")
+    assert stage.run("--data", L2).asked[L2] == 0
+    assert stage.run("--data", L2, "--set", other).asked[L2] == 6
+
+
 FAILED_CASES = {
     # arguments: (which of the two are asked again, exit code, easy score, what is printed)
     "": (

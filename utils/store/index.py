@@ -77,10 +77,6 @@ class StoredAnswer(NamedTuple):
                 return not options.retry_refused
         return True
 
-    def is_replaced(self, fresh: Mapping[str, int]) -> bool:
-        """Whether it is older than the run in `LogIndex.fresh` that covers its question."""
-        return self.seq < fresh.get(question_of(self.key), 0)
-
     def is_to_retry(self, options: Options) -> bool:
         """Whether `--retry-server` names its server, by host or with port (`n3:8001`)."""
         host = self.server.rpartition(":")[0]
@@ -94,6 +90,34 @@ class StoredAnswer(NamedTuple):
         return record
 
 
+class Replaced:
+    """Answers in whose place those of a stopped run with `--fresh` come.
+
+    They are older, answer a question of that run, and were asked with its settings and prompt.
+    """
+
+    def __init__(self) -> None:
+        self._hashes: dict[int, str] = {}  # of settings and prompt, by the number of a run
+        self._fresh: dict[tuple[str, str], int] = {}  # by hash and question the newest such run
+
+    def add(self, run: LoggedRun, *, is_stopped_fresh: bool) -> None:
+        """Note a run."""
+        hashes = run.request_hashes
+        self._hashes[run.seq] = of_run = f"{hashes['settings']} {hashes['prompt']}"
+        if is_stopped_fresh:
+            self._fresh |= dict.fromkeys(((of_run, name) for name in run.begin["samples"]), run.seq)
+
+    def add_all(self, other: Replaced) -> None:
+        """Note the runs of another log."""
+        self._hashes |= other._hashes
+        for key, seq in other._fresh.items():
+            self._fresh[key] = max(seq, self._fresh.get(key, 0))
+
+    def __contains__(self, answer: StoredAnswer) -> bool:
+        of_run = self._hashes.get(answer.seq, "")
+        return answer.seq < self._fresh.get((of_run, question_of(answer.key)), 0)
+
+
 class LogIndex:
     """The content of one log.
 
@@ -103,15 +127,14 @@ class LogIndex:
         answers: in the order of the file.
         columns: of the lines of each run's records, by its number, in order of first appearance.
         served: what was served in each run, by its number, as far as servers told.
-        fresh: by question, the number of a run with `--fresh` that covers it and has no end: older
-            answers to this question do not count.
+        replaced: tells which answers a run with `--fresh` that has no end takes the place of.
         notes: of damaged lines.
     """
 
     def __init__(self, path: Path) -> None:
         self.newest = 0
         self.served: dict[int, Record] = {}
-        self.fresh: dict[str, int] = {}
+        self.replaced = Replaced()
         self.answers: list[StoredAnswer] = []
         self.columns: dict[int, dict[str, None]] = {}
         begins: dict[int, Record] = {}
@@ -131,10 +154,10 @@ class LogIndex:
             elif record["kind"] in OF_A_SAMPLE:
                 self.answers.append(StoredAnswer.of(record, path, offset))
                 self.columns.setdefault(seq, {}).update(dict.fromkeys(record["line"]))
-        for seq, begin in begins.items():
-            if begin.get("fresh") and seq not in ends:
-                self.fresh |= dict.fromkeys(begin["samples"], seq)
         self.runs = [LoggedRun(begins[seq], ends.get(seq, {})) for seq in sorted(begins)]
+        for run in self.runs:
+            is_fresh = run.begin.get("fresh", False)
+            self.replaced.add(run, is_stopped_fresh=is_fresh and run.seq not in ends)
         self.notes = damage_notes(path, damaged)
 
     def answers_of_runs_like(self, run: LoggedRun) -> list[StoredAnswer]:
@@ -142,9 +165,7 @@ class LogIndex:
         hashes = run.request_hashes
         seqs = {other.seq for other in self.runs if other.request_hashes == hashes}
         return [
-            answer
-            for answer in self.answers
-            if answer.seq in seqs and not answer.is_replaced(self.fresh)
+            answer for answer in self.answers if answer.seq in seqs and answer not in self.replaced
         ]
 
 
@@ -182,7 +203,7 @@ class AnswerIndex:
         self.has_any = False  # whether there is an answer of any sample
         # By the hash of a run's settings: its number, and what servers served to it.
         self._served: dict[str, tuple[int, Record]] = {}
-        self._fresh: dict[str, int] = {}  # as that of a `LogIndex`, of all logs
+        self._replaced = Replaced()  # of all logs
         self._own_log = own_log
         self._by_key: dict[str, dict[str, StoredAnswer]] = {}  # then by fingerprint
         # By what runs in our own log request: the answers that a view of one comes upon, by key.
@@ -192,8 +213,7 @@ class AnswerIndex:
             self.newest = max(self.newest, index.newest)
             self.notes += index.notes
             self._note_served(index)
-            for question, seq in index.fresh.items():
-                self._fresh[question] = max(seq, self._fresh.get(question, 0))
+            self._replaced.add_all(index.replaced)
             for answer in index.answers:
                 self._keep_newest(answer)
             if path == own_log:
@@ -262,7 +282,7 @@ class AnswerIndex:
 
     def _why_again(self, answer: StoredAnswer, options: Options) -> Reason | None:
         """The reason why an answer to an equal request is not reused; None: it is."""
-        if answer.is_replaced(self._fresh):
+        if answer in self._replaced:
             return Reason.FRESH
         if answer.stands(options):
             return None
