@@ -11,7 +11,7 @@ from benchmarks.base import BadSample
 from benchmarks.figures import Figures
 from benchmarks.tables import TableBenchmark
 from utils.analysis.columns import SampleColumns
-from utils.contracts import Judgement, Line, Sample, Sizes, Verdict
+from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.errors import ScorerError
 from utils.functions.calling import as_user_error
 from utils.text import counted, cut, is_blank
@@ -66,6 +66,12 @@ class AnswerBenchmark(TableBenchmark):
         """
         answers = _answers_of(line)
         return " or ".join(answers) if answers else None
+
+    def problem_of(self, row: Line, file_wh: WH) -> str | None:
+        """Say whether `answers` is a text, which a scorer would go through letter by letter."""
+        if isinstance(row.get("answers"), str):
+            return f'answers must be a list, as in ["{cut(row["answers"], 20)}"]'
+        return super().problem_of(row, file_wh)
 
     def notes(self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str) -> list[str]:
         """Name rows without a label of the split, without answers, and with an id of another."""

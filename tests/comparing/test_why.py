@@ -282,12 +282,12 @@ def test_causes_are_counted_and_every_sample_stands_in_a_file(tmp_path, monkeypa
     capsys.readouterr()
     assert main(["a", "b", "--why", "--format", "csv"]) == 0
     printed = capsys.readouterr().out
-    assert "\nparity on GUIElementGrounding: a and b, 30 samples" in printed
+    assert "\nGUIElementGrounding: a and b, 30 samples" in printed
     assert "\\n" not in printed
     assert "  reply               equal in 29 of 30" in printed
     assert "  size seen           unknown on one side or both" in printed
     assert "  3 x image sent: 400x300 in a, 200x150 in b\n  1 x reply: reply 3 x in a" in printed
-    assert f"parity: {L1} is in one run only; left out" in printed
+    assert f"{L1} is in one run only; left out" in printed
     rows = list(csv.DictReader((tmp_path / f"comparison/a_b_{L2}.csv").open(newline="")))
     assert [row["cause"] for row in rows[:5]] == ["image sent"] * 3 + ["reply", ""]
     assert len(rows) == 30
@@ -364,4 +364,4 @@ def test_half_a_character_stands_in_the_file_and_what_was_not_scored_is_not_comp
     torn, dead = parity(stage, "m", "torn"), parity(stage, "m", "dead")
     assert (torn.code, dead.code) == (1, 1), torn.output + dead.output
     assert "\\ud83d" in (stage.work_dir / "parity" / f"m_torn_{L2}.csv").read_text("utf-8")
-    assert "parity on" in torn.stdout and "parity on" not in dead.stdout
+    assert f"\n{L2}: m and torn" in torn.stdout and f"\n{L2}: m" not in dead.stdout

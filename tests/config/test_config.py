@@ -574,6 +574,7 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
     [
         ({"GUIElementGroundng": {}}, f'GUIElementGroundng: unknown data set; did you mean "{L2}"?'),
         ({"L2": {}}, f'L2: unknown data set; L2 is "{L2}"'),
+        ({"Own": {"benchmrk": "a.B"}}, 'Own.benchmrk: unknown key; did you mean "benchmark"?'),
         (
             {"ScreenSpot": {}},
             f'ScreenSpot: unknown data set; known are "{L1}", "{L2}", "{LIVE}" (--data also takes L1, '

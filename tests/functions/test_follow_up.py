@@ -435,7 +435,7 @@ def requests_line(lab, *arguments):
 
 NOTHING = "0 requests to send, 1 answers stored already"
 SECOND_ALONE = "at least 0 requests to send; 1 with the second look, 1 answers stored"
-BOTH = "at least 1 requests to send (1 new); 2 with the second look, 0 answers stored already"
+BOTH = "at least 1 request to send (1 new); 2 with the second look, 0 answers stored already"
 
 
 def test_check_counts_the_second_look(lab):
@@ -476,14 +476,14 @@ def test_check_counts_a_second_look_that_failed_and_none_after_a_reply_without_a
     lab.server.answer = Eyes("I see nothing")
     lab.run("--fresh")
     assert requests_line(lab).startswith(NOTHING)
-    assert requests_line(lab, "--fresh").startswith("at least 1 requests to send (1 --fresh); 2")
+    assert requests_line(lab, "--fresh").startswith("at least 1 request to send (1 --fresh); 2")
 
 
 def test_check_says_how_often_a_function_of_the_users_may_ask(lab):
     (lab.folder / "mine.py").write_text(USERS)
     lab.model = {"follow_up": {L2: "mine.ask_again"}}
     text = (
-        "at least 1 requests to send (1 new); follow_up may send up to 7 more for each of 1 samples"
+        "at least 1 request to send (1 new); follow_up may send up to 7 more for each of 1 sample"
     )
     assert requests_line(lab).startswith(text)
     replies = iter(["(0.9, 0.9)", "I am sure"])

@@ -83,6 +83,23 @@ def test_it_is_checked_run_killed_resumed_reported_scored_again_and_compared(sta
     assert "My questions · accuracy: n − m = 0.0" in capsys.readouterr().out
 
 
+def test_a_text_in_the_place_of_a_list_of_answers_is_no_row(staged):
+    questions = [{**QUESTIONS[0], "answers": "Nothing"}, *QUESTIONS[1:]]
+    (staged.root / "my-vqa/questions.json").write_text(json.dumps(questions))
+    checked = staged.run("--check")
+    assert 'answers must be a list, as in ["Nothing"]' in checked.output
+    assert "11 requests to send" in checked.output
+
+
+def test_words_of_refusal_are_refused_where_no_element_is_sought(staged):
+    staged.data[NAME]["declined"] = ["not found"]
+    checked = staged.run("--check")
+    assert checked.code == 2
+    assert (
+        f'data."{NAME}".declined: only for benchmarks of grounding; leave it out' in checked.output
+    )
+
+
 def test_a_ping_shows_how_the_reply_was_read_and_what_is_right(staged):
     pinged = staged.run("--check", "--ping")
     assert pinged.code == 0, pinged.output

@@ -150,7 +150,9 @@ def setup(request, tmp_path_factory):
 
 def test_the_parity_command_finds_no_difference(setup):
     for dataset in (L1, L2):
-        parity = setup.compared.stdout.partition(f"parity on {dataset}")[2].split("File:")[0]
+        parity = setup.compared.stdout.partition(f"\n{dataset}: local and vllm")[2].split("File:")[
+            0
+        ]
         assert f"reply               equal in {LIMIT} of {LIMIT}" in parity
         assert f"prompt tokens       equal in {LIMIT} of {LIMIT}" in parity
         assert "nothing differs" in parity

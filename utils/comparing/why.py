@@ -65,14 +65,14 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path | None) -> bool:
     settings = _in_words(different_settings(a, b), a, b)
     for dataset in dict.fromkeys([*a.sets, *b.sets]):
         if dataset not in a.sets or dataset not in b.sets:
-            print(f"\nparity: {dataset} is in one run only; left out")
+            print(f"\n{dataset} is in one run only; left out")
             continue
         pairs = pairs_of_samples(b.sets[dataset], a.sets[dataset])
         functions = _in_words(different_functions(a, b, [dataset]), a, b)
         parsers = [text for text in functions if text.startswith(_parser_key(dataset))]
         causes = [first_difference(pair, a.label, b.label, settings, parsers) for pair in pairs]
         count = counted(len(pairs), noun_of(a.sets[dataset].level))
-        title = f"parity on {dataset}: {a.label} and {b.label}, {count}"
+        title = f"{dataset}: {a.label} and {b.label}, {count}"
         print(f"\n{printable(title)}")
         for line in _summary(pairs, settings, functions, causes):
             print(f"  {printable(line)}")

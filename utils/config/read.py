@@ -447,6 +447,9 @@ class _Reader:
         benchmark = entry.get("benchmark")
         kind = benchmark if isinstance(benchmark, str) else name
         problems = self._kind_problems(name, kind)
+        misspelt = nearest("benchmark", raw) if benchmark is None and problems else None
+        if misspelt is not None:
+            return None, [((misspelt,), 'unknown key; did you mean "benchmark"?')]
         known = None if problems else self.benchmarks.get(kind)
         # A class of the user's is not imported yet.
         usual = DataSection if benchmark is None else OpenSection
@@ -599,7 +602,10 @@ class _Reader:
 def own_problems(entry: OpenSection, benchmark: type[Benchmark] | Benchmark) -> list[KeyProblem]:
     """Problems of the entry of a user's class, known only once it is imported."""
     requested = {key: value for key, value in entry if key in entry.model_fields_set}
+    only_grounding = "only for benchmarks of grounding; leave it out"
+    takes_declined = benchmark.recipe_form == "grounding" or not entry.declined
     return [
+        *([] if takes_declined else [(("declined",), only_grounding)]),
         *_choice_problems(requested, benchmark),
         *_mode_problems(str(entry.benchmark), entry.mode, benchmark.modes),
     ]

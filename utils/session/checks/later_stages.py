@@ -10,6 +10,7 @@ from utils.engine.jobs import Job
 from utils.functions.follow_up import MOST_STAGES, ZoomStage
 from utils.store.index import StoredAnswer
 from utils.store.records import MORE
+from utils.text import counted
 
 
 def requests_text(job: Job, to_ask: Mapping[str, int], size: str, open_samples: int) -> str:
@@ -25,15 +26,18 @@ def requests_text(job: Job, to_ask: Mapping[str, int], size: str, open_samples: 
     reasons = [f"{of_reason} {reason}" for reason, of_reason in to_ask.items()]
     details = [*reasons, size] if size and count else reasons
     detail = f" ({', '.join(details)})" if details else ""
-    what = "requests to send" if job.episodes is None else "episodes to play"
+    nouns = ("request to send", "requests to send")
+    if job.episodes is not None:
+        nouns = ("episode to play", "episodes to play")
+    number = counted(count, *nouns)
     if not open_samples:
-        return f"{count} {what}{detail}"
-    text = f"at least {count} {what}{detail}"
+        return f"{number}{detail}"
+    text = f"at least {number}{detail}"
     if isinstance(job.follow_up, ZoomStage):
         return f"{text}; {count + open_samples} with the second look"
     return (
-        f"{text}; follow_up may send up to {MOST_STAGES - 1} more for each of {open_samples} "
-        "samples"
+        f"{text}; follow_up may send up to {MOST_STAGES - 1} more for each of "
+        f"{counted(open_samples, 'sample')}"
     )
 
 
