@@ -16,7 +16,7 @@ from typing import Any
 from utils import PROJECT
 from utils.config.options import Options
 from utils.contracts import Record
-from utils.coordinates import Frame, parse_function_name
+from utils.coordinates import Frame, frame_parser, parse_function_name
 from utils.errors import DONE, SOME_FAILED, UserError, problem_report
 from utils.exchange.answers import Answer, verdicts_problem
 from utils.exchange.gathering import MOST_ASKED_OTHERWISE, Gathered, torn_lines
@@ -24,7 +24,6 @@ from utils.exchange.sources import AnswerFile, Import, checksum_of, open_import,
 from utils.exchange.worlds import WORLDS, WorldResults, read_world
 from utils.functions.fingerprints import CODE_VERSION, digest
 from utils.functions.prompting import short_digest
-from utils.functions.signatures import parse_caller
 from utils.import_utils import resolve, search_beside
 from utils.pages.all_runs import index_after_run
 from utils.program import EVALUATE
@@ -220,10 +219,10 @@ def _renamed(
     entry = dict(shown_entry)
     functions = dict(evaluation.functions)
     if options.frame and evaluation.benchmark.recipe_form == "grounding":
-        dotted = parse_function_name(Frame(options.frame))
+        frame = Frame(options.frame)
+        dotted = parse_function_name(frame)
         entry["parse_function"] = {**entry["parse_function"], evaluation.dataset: dotted}
-        functions["parse"] = UserFunction(dotted, resolve(dotted, role="--frame"))
-        parse_caller(functions["parse"].function)
+        functions["parse"] = UserFunction(dotted, frame_parser(frame))
     evaluation.model.name = name
     config = {**evaluation.config, "model": {name: entry}}
     return replace(evaluation, options=options, config=config, functions=functions)

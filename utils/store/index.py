@@ -103,7 +103,8 @@ class Replaced:
     def add(self, run: LoggedRun, *, is_stopped_fresh: bool) -> None:
         """Note a run."""
         hashes = run.request_hashes
-        self._hashes[run.seq] = of_run = f"{hashes['settings']} {hashes['prompt']}"
+        of_run = " ".join(hashes.get(aspect, "") for aspect in ("settings", "prompt"))
+        self._hashes[run.seq] = of_run
         if is_stopped_fresh:
             self._fresh |= dict.fromkeys(((of_run, name) for name in run.begin["samples"]), run.seq)
 
