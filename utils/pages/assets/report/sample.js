@@ -269,10 +269,11 @@ Report.sample = (() => {
   function reply(row, facts) {
     if (!items.isAnswered(row)) return noReply(facts);
     const cut = facts.finish_reason === "length";
+    const title = facts.raw === null || facts.raw === undefined ? "Reply" : "Reply after the postprocess function";
     return el(
       "div",
       { class: "block" },
-      el("h3", {}, "Reply", cut ? el("span", { class: "tag bad" }, "cut off at the token limit") : null),
+      el("h3", {}, title, cut ? el("span", { class: "tag bad" }, "cut off at the token limit") : null),
       facts.prediction === null || facts.prediction === undefined
         ? el("p", { class: "quiet" }, "There is no reply.")
         : pre(String(facts.prediction)),
