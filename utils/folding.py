@@ -25,8 +25,11 @@ _OTHER_SIGNS = {
 }
 # Scripts that put no spaces between words: 选C has the letter C.
 _UNSPACED = "\u0e00-\u0eff\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
-WORD = rf"[^\W{_UNSPACED}]"
-"""A sign of a word, as part of a regular expression; those of unspaced scripts bound words."""
+WORD = rf"(?-i:[^\W{_UNSPACED}])"
+"""A sign of a word, as part of a regular expression; those of unspaced scripts bound words.
+
+The set has both cases of each letter. Without `-i`, `re` takes three times as long to compile it.
+"""
 
 _QUOTED = re.compile(
     r"'(?:[^'\\\n]|\\.)*+'"
