@@ -26,10 +26,10 @@ OF_A_CLONE = (
     "sample_data",
     "configs",
 )
-PAGES = ("own_model.md", "own_benchmark.md", "first_score.md", "notebook.md")
-"""The two that take seconds come first: they are of the fast tier."""
+PAGES = ("own_model.md", "own_benchmark.md", "two_servers.md", "first_score.md", "notebook.md")
+"""The three that take seconds come first: they are of the fast tier."""
 BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-USUAL_PORT = "8765"
+USUAL_PORTS = ("8765", "8766")
 
 
 def blocks_of(page):
@@ -51,7 +51,7 @@ def stopped(process):
 def test_a_tutorial_does_what_it_says(page, tmp_path):
     for name in OF_A_CLONE:
         (tmp_path / name).symlink_to(PROJECT / name)
-    port = free_port()
+    ports = {port: free_port() for port in USUAL_PORTS}
     variables = {
         name: value
         for name, value in os.environ.items()
@@ -62,7 +62,8 @@ def test_a_tutorial_does_what_it_says(page, tmp_path):
     output = ""
     with ExitStack() as background:
         for kind, title, content in blocks_of(page):
-            content = content.replace(USUAL_PORT, port)
+            for usual, port in ports.items():
+                content = content.replace(usual, port)
             if title:
                 (tmp_path / title).write_text(content, encoding="utf-8")
             elif kind == "bash" and content.endswith("&\n"):
