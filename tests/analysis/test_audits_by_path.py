@@ -113,6 +113,20 @@ def test_an_audit_is_told_wherever_the_programs_own_are(staged, capsys):
     assert "of m to GUIElementGrounding are long" in capsys.readouterr().out
 
 
+def test_notes_stand_beside_the_tick_of_an_audit(staged):
+    staged.module(
+        "from utils.findings import note\n"
+        "def few(columns, settings):\n"
+        "    rows = [{'name': 'all', 'count': len(columns)}]\n"
+        "    return {'title': 'Few', 'rows': rows, 'findings': [note('few', 'only two topics')]}\n",
+        "mine_few",
+    )
+    staged.data[L2]["audits"] = ["mine_few.few"]
+    assert staged.run().code == 0
+    report = report_of(staged)
+    assert "only two topics" in report and "nothing odd was found" not in report
+
+
 def test_a_section_without_findings_is_a_table_and_no_check(staged):
     staged.data[L2]["audits"] = ["mine_too.only_a_table"]
     assert "Extra" not in staged.run().output
