@@ -324,10 +324,10 @@ class _JsonReader:
     def _read_more(self) -> bool:
         """Have at least twice as much text, so that long values are not read too often."""
         self._text, self._at = self._text[self._at :], 0
-        wanted = max(CHUNK_BYTES, 2 * len(self._text))
+        target_length = max(CHUNK_BYTES, 2 * len(self._text))
         pieces = [self._text]
         length = len(self._text)
-        while length < wanted and not self._is_whole:
+        while length < target_length and not self._is_whole:
             piece = self._lines.chunk()
             self._is_whole = not piece
             pieces.append(piece)

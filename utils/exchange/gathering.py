@@ -33,14 +33,14 @@ class Gathered:
 
     Attributes:
         answers: by the key of the sample and the number of the repeat.
-        kept: what of its row the log keeps besides, by the same keys.
+        differences: what the log keeps of its row besides, by the same keys.
         counts: of all findings, by name.
         steps: how many rows were matched in which way.
     """
 
     matcher: Matcher
     answers: dict[tuple[str, int], Answer] = field(default_factory=dict)
-    kept: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+    differences: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     steps: Counter[MatchedBy] = field(default_factory=Counter)
     unknown: list[Answer] = field(default_factory=list)  # the first few
@@ -69,9 +69,9 @@ class Gathered:
         if match is None:
             is_ambiguous = self.matcher.may_be_several(answer)
             self.counts["ambiguous" if is_ambiguous else "unknown"] += 1
-            named = self.ambiguous if is_ambiguous else self.unknown
-            if len(named) < MOST_NAMED:
-                named.append(answer)
+            examples = self.ambiguous if is_ambiguous else self.unknown
+            if len(examples) < MOST_NAMED:
+                examples.append(answer)
             return
         keys = [(sample.key, answer.repeat) for sample in match.samples]
         free = [key for key in keys if key not in self.answers]
@@ -112,19 +112,19 @@ class Gathered:
 
     def _put(self, key: tuple[str, int], answer: Answer) -> None:
         self.answers[key] = answer
-        self.kept[key] = self._differences(key[0], answer)
+        self.differences[key] = self._differences(key[0], answer)
 
     def _differences(self, key: str, answer: Answer) -> dict[str, Any]:
         """The image size and target of a row, where they differ from the table."""
-        known = self.matcher.by_key[key]
-        kept: dict[str, Any] = {}
-        if answer.image_wh and known.image_wh and answer.image_wh != known.image_wh:
-            kept["image_wh"] = list(answer.image_wh)
-        if answer.box is not None and known.box_px is not None:
-            box_px = in_pixels(answer.box, known.image_wh or answer.image_wh)
-            if box_px is not None and not is_same_box(box_px, known.box_px):
-                kept["box_px"] = list(box_px)
-        return kept
+        table_sample = self.matcher.by_key[key]
+        differences: dict[str, Any] = {}
+        if answer.image_wh and table_sample.image_wh and answer.image_wh != table_sample.image_wh:
+            differences["image_wh"] = list(answer.image_wh)
+        if answer.box is not None and table_sample.box_px is not None:
+            box_px = in_pixels(answer.box, table_sample.image_wh or answer.image_wh)
+            if box_px is not None and not is_same_box(box_px, table_sample.box_px):
+                differences["box_px"] = list(box_px)
+        return differences
 
     def finish(self) -> None:
         """Count what is known once all rows were added."""
@@ -137,11 +137,11 @@ class Gathered:
             self.counts["error"] += bool(answer.error) and answer.is_empty
             if answer.is_verdict_only:
                 self.verdicts_alone.append(bool(answer.verdict))
-            for name, named in (("image_wh", self.other_sizes), ("box_px", self.other_boxes)):
-                if name in self.kept[key]:
+            for name, examples in (("image_wh", self.other_sizes), ("box_px", self.other_boxes)):
+                if name in self.differences[key]:
                     self.counts[f"other {name}"] += 1
-                    if len(named) < MOST_NAMED:
-                        named.append(answer)
+                    if len(examples) < MOST_NAMED:
+                        examples.append(answer)
             if answer.damage:
                 self.damaged.setdefault(answer.damage, []).append(answer)
             self.without_frame += answer.point is not None and answer.frame is None

@@ -117,18 +117,18 @@ class Matcher:
         self.by_key: dict[str, Known] = {}
         for sample in samples:
             line = sample.line
-            known = Known(
+            candidate = Known(
                 sample,
                 image_name(line.get("image_path")),
                 folded(text_of(line)),
                 box_px_of(line, sample.file_wh),
                 sample.file_wh,
             )
-            self.by_key[sample.key] = known
-            self._by_id.setdefault(ids_of(line), []).append(known)
-            self._by_image.setdefault(known.image, []).append(known)
-            self._by_text.setdefault(known.text, []).append(known)
-            self._by_both.setdefault((known.image, known.text), []).append(known)
+            self.by_key[sample.key] = candidate
+            self._by_id.setdefault(ids_of(line), []).append(candidate)
+            self._by_image.setdefault(candidate.image, []).append(candidate)
+            self._by_text.setdefault(candidate.text, []).append(candidate)
+            self._by_both.setdefault((candidate.image, candidate.text), []).append(candidate)
 
     def find(self, answer: Answer) -> Match | None:
         """The sample of a row; None: it is to none, or nothing says to which of several."""
@@ -143,18 +143,20 @@ class Matcher:
     def _by_place(self, answer: Answer, text: str) -> Match | None:
         if answer.place is None or answer.place >= len(self._order):
             return None
-        known = self._by_id.get(self._order[answer.place], [])
-        known = [sample for sample in known if _says_the_same(text, sample.text)] or known[:1]
-        return _match(known, MatchedBy.ORDER, answer)
+        candidates = self._by_id.get(self._order[answer.place], [])
+        candidates = [
+            sample for sample in candidates if _says_the_same(text, sample.text)
+        ] or candidates[:1]
+        return _match(candidates, MatchedBy.ORDER, answer)
 
     def _by_ids(self, answer: Answer, image: str, text: str) -> Match | None:
         for name in answer.ids:
             candidates = self._by_id.get(name, [])
             if image:
-                candidates = [known for known in candidates if known.image == image]
-            same = [known for known in candidates if _says_the_same(text, known.text)]
+                candidates = [candidate for candidate in candidates if candidate.image == image]
+            same = [candidate for candidate in candidates if _says_the_same(text, candidate.text)]
             if not same and not image:  # the id may be a number of the file's own
-                same = [known for known in candidates if self._has_box(known, answer)]
+                same = [candidate for candidate in candidates if self._has_box(candidate, answer)]
             if candidates := same or (candidates if image else []):
                 return _match(candidates[:1], MatchedBy.ID, answer)
         return None
@@ -165,18 +167,20 @@ class Matcher:
         candidates = self._by_both.get((image, text), [])
         if not candidates:
             on_image = self._by_image.get(image, [])
-            candidates = [known for known in on_image if text and _says_the_same(text, known.text)]
-            longest = max((len(known.text) for known in candidates), default=0)
-            candidates = [known for known in candidates if len(known.text) == longest]
+            candidates = [
+                candidate for candidate in on_image if text and _says_the_same(text, candidate.text)
+            ]
+            longest = max((len(candidate.text) for candidate in candidates), default=0)
+            candidates = [candidate for candidate in candidates if len(candidate.text) == longest]
             if not candidates and (not text or len(on_image) == 1):
-                with_box = [known for known in on_image if self._has_box(known, answer)]
+                with_box = [candidate for candidate in on_image if self._has_box(candidate, answer)]
                 return _match(
                     with_box or _only(on_image, answer, text), MatchedBy.IMAGE_BOX, answer
                 )
         options = answer.options
         if options:
             candidates = [k for k in candidates if k.sample.line.get("options") == options]
-        with_box = [known for known in candidates if self._has_box(known, answer)]
+        with_box = [candidate for candidate in candidates if self._has_box(candidate, answer)]
         return _match(with_box or candidates, MatchedBy.IMAGE, answer)
 
     def _by_question(self, answer: Answer, image: str, text: str) -> Match | None:
@@ -185,7 +189,7 @@ class Matcher:
         candidates = self._by_text.get(text, []) if text else self._in_prompt(answer.prompt)
         if answer.box is None:
             return _match(candidates, MatchedBy.QUESTION, answer) if len(candidates) == 1 else None
-        with_box = [known for known in candidates if self._has_box(known, answer)]
+        with_box = [candidate for candidate in candidates if self._has_box(candidate, answer)]
         return _match(with_box, MatchedBy.QUESTION_BOX, answer)
 
     def _in_prompt(self, prompt: str | None) -> list[Known]:
@@ -204,16 +208,20 @@ class Matcher:
         return not answer.image and len(candidates) > 1
 
     @staticmethod
-    def _has_box(known: Known, answer: Answer) -> bool:
-        if answer.box is None or known.box_px is None:
+    def _has_box(candidate: Known, answer: Answer) -> bool:
+        if answer.box is None or candidate.box_px is None:
             return False
-        box_px = in_pixels(answer.box, known.image_wh or answer.image_wh)
-        return box_px is not None and is_same_box(box_px, known.box_px)
+        box_px = in_pixels(answer.box, candidate.image_wh or answer.image_wh)
+        return box_px is not None and is_same_box(box_px, candidate.box_px)
 
 
-def _says_the_same(text: str, known: str) -> bool:
-    """Whether a text and a known instruction are the same, or one contains the other."""
-    return not text or text == known or (bool(known) and (known in text or text in known))
+def _says_the_same(text: str, instruction: str) -> bool:
+    """Whether a text and an instruction of the table are the same, or one contains the other."""
+    return (
+        not text
+        or text == instruction
+        or (bool(instruction) and (instruction in text or text in instruction))
+    )
 
 
 def _only(on_image: Sequence[Known], answer: Answer, text: str) -> Sequence[Known]:
@@ -228,4 +236,4 @@ def _match(candidates: Sequence[Known], step: MatchedBy, answer: Answer) -> Matc
     is_asked_otherwise = not _says_the_same(folded(answer.instruction), candidates[0].text)
     if answer.prompt and not answer.instruction:
         is_asked_otherwise = candidates[0].text not in folded(answer.prompt)
-    return Match([known.sample for known in candidates], step, is_asked_otherwise)
+    return Match([candidate.sample for candidate in candidates], step, is_asked_otherwise)

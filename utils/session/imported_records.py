@@ -67,7 +67,7 @@ def answer_records(
     evaluation: Evaluation,
     samples: Mapping[str, Sample],
     answers: Mapping[tuple[str, int], Answer],
-    kept: Mapping[tuple[str, int], Mapping[str, Any]],
+    differences: Mapping[tuple[str, int], Mapping[str, Any]],
     checksum: str,
     repeats: int,
 ) -> Iterator[Record]:
@@ -77,7 +77,7 @@ def answer_records(
         evaluation: of the data set.
         samples: by key, in file order.
         answers: by key and number of the repeat.
-        kept: what of each answer's row stands in its record besides, by the same keys.
+        differences: what of each answer's row stands in its record besides, by the same keys.
         checksum: of the imported files.
         repeats: how many answers each question is to have.
     """
@@ -85,9 +85,9 @@ def answer_records(
     for key, sample in samples.items():
         for number in range(1, repeats + 1):
             answer = answers.get((key, number))
-            known = replace(sample, file_wh=size_of(sample, answer))
-            origin = dict(kept.get((key, number), {}))
-            yield _record(known, repeat_key(key, number), answer, origin, frame, checksum)
+            sized_sample = replace(sample, file_wh=size_of(sample, answer))
+            origin = dict(differences.get((key, number), {}))
+            yield _record(sized_sample, repeat_key(key, number), answer, origin, frame, checksum)
 
 
 def _record(
@@ -102,12 +102,12 @@ def _record(
     fingerprint = FINGERPRINT.format(checksum=checksum[:CHECKSUM_LENGTH], line=line)
     if answer is None:
         return imported_answer(sample, key, fingerprint, Status.MISSING, origin={})
-    place: dict[str, Any] = {"line": answer.line}
+    row_origin: dict[str, Any] = {"line": answer.line}
     if answer.file:
-        place["file"] = answer.file
+        row_origin["file"] = answer.file
     if answer.verdict is not None:
-        place["verdict"] = answer.verdict
-    fields: dict[str, Any] = {"origin": {**place, **origin}}
+        row_origin["verdict"] = answer.verdict
+    fields: dict[str, Any] = {"origin": {**row_origin, **origin}}
     fields |= _of_request(answer, sample)
     if answer.error and answer.is_empty:
         fields["error"] = {"class": "import", "message": answer.error}

@@ -84,9 +84,9 @@ def tables_here(requested: Sequence[str], benchmarks: BenchmarkRoom) -> dict[str
             if name.casefold() in (dataset.casefold(), table.data.benchmark.level.casefold())
         ]
         if not fitting:
-            known = did_you_mean(name, tables)
+            suggestion = did_you_mean(name, tables)
             raise UserError(
-                f"--data {name}: no such table{known}; known are {listed([*tables], 30)}"
+                f"--data {name}: no such table{suggestion}; known are {listed([*tables], 30)}"
             )
         chosen[fitting[0]] = tables[fitting[0]]
     return chosen or tables
@@ -150,8 +150,8 @@ def table_of(
             fits[name] = _fit(table.matcher(), answers)
         else:
             missing.append(name)
-    most = max((fit.matched for fit in fits.values()), default=0)
-    if most < ENOUGH * len(answers):
+    most_matched = max((fit.matched for fit in fits.values()), default=0)
+    if most_matched < ENOUGH * len(answers):
         counts = {name: fit.matched for name, fit in fits.items()}
         raise UserError(_no_table(source, counts, missing, len(answers)))
     best = max(fits.values(), key=Fit.order)
@@ -186,14 +186,15 @@ def _refuse_a_second_table(source: AnswerFile, name: str, fits: Mapping[str, Fit
     Raises:
         UserError: names both tables and their counts of rows.
     """
-    own = fits[name].by_id
+    own_ids = fits[name].by_id
     for other, fit in fits.items():
-        foreign = fit.by_id - own
-        if own and foreign and 2 * len(own | foreign) > fit.rows:
+        foreign = fit.by_id - own_ids
+        if own_ids and foreign and 2 * len(own_ids | foreign) > fit.rows:
             raise UserError(
                 f"{source.path}: has rows of two data sets, by their ids: {name} "
-                f"({counted(len(own), 'row')}) and {other} ({counted(len(foreign), 'row')}). Write "
-                "the rows of each data set into a file of its own, or name one of them: --data NAME"
+                f"({counted(len(own_ids), 'row')}) and {other} ({counted(len(foreign), 'row')}). "
+                "Write the rows of each data set into a file of its own, or name one of them: "
+                "--data NAME"
             )
 
 

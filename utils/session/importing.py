@@ -179,8 +179,8 @@ def _evaluations(
     if options.recipe:
         model["recipe"] = options.recipe
     content = json.dumps({"model": {name: model}, "data": {**data}})
-    made = replace(options, config=Path("import"), content=content, data=(), model=())
-    return _planned(made, benchmarks, models)
+    import_options = replace(options, config=Path("import"), content=content, data=(), model=())
+    return _planned(import_options, benchmarks, models)
 
 
 def _planned(
@@ -425,7 +425,7 @@ def _described(
         repeats = one.gathered.repeats
         by_key = {sample.key: sample for sample in samples}
         records = answer_records(
-            evaluation, by_key, one.gathered.answers, one.gathered.kept, checksum, repeats
+            evaluation, by_key, one.gathered.answers, one.gathered.differences, checksum, repeats
         )
     data.samples = samples
     limit_ranks = data.limit_ranks()
@@ -496,9 +496,9 @@ def _write_config(folder: RunFolder, sets: Sequence[ImportedSet]) -> None:
         data[one.evaluation.dataset]["mode"] = one.evaluation.data.mode
     config = {"model": dict(first.config["model"]), "data": data}
     for one in sets[1:]:  # each has its own reader
-        own = one.evaluation.shown_entry["parse_function"]
+        parsers = one.evaluation.shown_entry["parse_function"]
         entry = config["model"][first.name]
-        entry["parse_function"] = {**entry["parse_function"], **own}
+        entry["parse_function"] = {**entry["parse_function"], **parsers}
     write_json(folder.path / CONFIG_NAME, config)
 
 
@@ -516,13 +516,13 @@ def _score_again(
         )
     folder = folder.resolve()
     work_dir = folder.parents[1]
-    made = replace(options, work_dir=work_dir)
+    scoring_options = replace(options, work_dir=work_dir)
     if not options.config.name:
         content = _config_of(folder, options)
-        made = replace(made, config=folder / CONFIG_NAME, content=content)
+        scoring_options = replace(scoring_options, config=folder / CONFIG_NAME, content=content)
     evaluations = [
         replace(evaluation, options=replace(evaluation.options, mode="eval"))
-        for evaluation in _planned(made, benchmarks, models).values()
+        for evaluation in _planned(scoring_options, benchmarks, models).values()
     ]
     with ExitStack() as stack:
         outcomes: list[Result] = rescore(evaluations, stack, folder)

@@ -210,8 +210,10 @@ def _config(run: ExportedRun) -> dict[str, Any]:
 
 
 def _set_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in settings.items() if name not in NOT_OF_IMPORTS}
-    return _without_empty(kept)
+    bundle_settings = {
+        name: value for name, value in settings.items() if name not in NOT_OF_IMPORTS
+    }
+    return _without_empty(bundle_settings)
 
 
 def _without_empty(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -223,9 +225,9 @@ def _how(run: ExportedRun) -> str:
     if run.imported is not None:
         origin = f"Answers made elsewhere: imported from {run.imported.get('file')}."
     model = _config(run)["model"][run.model]
-    own = [*model.get("parse_function", {}).values(), model.get("postprocess_function")]
+    dotted_paths = [*model.get("parse_function", {}).values(), model.get("postprocess_function")]
     functions = sorted(
-        {f"`{dotted}`" for dotted in own if dotted and not dotted.startswith(OWN_ROOMS)}
+        {f"`{dotted}`" for dotted in dotted_paths if dotted and not dotted.startswith(OWN_ROOMS)}
     )
     is_sample = any(data_kind(dataset.entry) == SAMPLE for dataset in run.sets)
     return HOW.format(

@@ -194,10 +194,10 @@ class ExportedRun:
         if prompt and not recipe:
             source = f"own prompt {prompt}"
         settings = self.entry.get("generate_cfg") or {}
-        shown = [
+        setting_texts = [
             f"{name} {as_json_text(settings[name])}" for name in SHOWN_SETTINGS if name in settings
         ]
-        return [looks, source, *shown]
+        return [looks, source, *setting_texts]
 
 
 def open_run(path: Path, datasets: Sequence[str] = (), task_id: str = "") -> ExportedRun:
@@ -223,7 +223,7 @@ def open_run(path: Path, datasets: Sequence[str] = (), task_id: str = "") -> Exp
     chosen = {
         name: scored
         for name, scored in files.items()
-        if not datasets or any(_is_named(scored, wanted) for wanted in datasets)
+        if not datasets or any(_is_named(scored, requested) for requested in datasets)
     }
     sets = [_set_of(scored, manifest) for scored in chosen.values()]
     model = next(iter(files.values())).model

@@ -83,7 +83,7 @@ def format_named(name: str) -> Format:
     Raises:
         UserError: there is none.
     """
-    by_name = {known.NAME: known for known in FORMATS}
+    by_name = {file_format.NAME: file_format for file_format in FORMATS}
     if name in by_name:
         return by_name[name]
     known_names = [*by_name, *WORLDS]
@@ -104,13 +104,17 @@ def format_of(file: RowFile) -> Format:
     first_rows = file.first_rows()
     if not first_rows:
         raise UserError(f"{file.name}: has no rows")
-    fitting = [known for known in FORMATS if known is not plain and known.recognise(first_rows)]
+    fitting = [
+        file_format
+        for file_format in FORMATS
+        if file_format is not plain and file_format.recognise(first_rows)
+    ]
     if not fitting and plain.recognise(first_rows):
         return plain
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        names = listed([known.NAME for known in fitting])
+        names = listed([file_format.NAME for file_format in fitting])
         raise UserError(f"{file.name}: fits {names}; choose one with --format NAME")
     if plain.has_verdicts_alone(first_rows):
         verdicts = [bool(answer.verdict) for answer in plain.rows(file)]
@@ -123,8 +127,8 @@ def _no_format(file: RowFile, row: Row) -> str:
     return f"{file.name}: is not in a known format. Its first row has {columns}. The formats need:"
 
 
-def _needs(known: Format) -> str:
-    return f"  {known.NAME}: {', '.join(known.NEEDS)}"
+def _needs(file_format: Format) -> str:
+    return f"  {file_format.NAME}: {', '.join(file_format.NEEDS)}"
 
 
 def _format_of_archive(file: RowFile) -> Format:

@@ -82,13 +82,13 @@ def _answers(line: int, row: Row) -> Iterator[Answer]:
     if status == "missing":
         return
     is_answered = status not in NOT_ANSWERED
-    known: Mapping[str, Any] = {
+    answer_fields: Mapping[str, Any] = {
         "correct": VERDICTS.get(str(row.get("verdict"))),
         "error": row.get("error") or ("" if is_answered else status),
     }
     repeat = row.get("repeat")
     yield replace(
-        plain.answer_of(line, {**row, **known}),
+        plain.answer_of(line, {**row, **answer_fields}),
         repeat=repeat if isinstance(repeat, int) and repeat > 0 else 1,
         sent_wh=size_of(row.get("sent_wh")),
         seen_wh=size_of(row.get("seen_wh")),

@@ -26,11 +26,11 @@ def recognise(first_rows: Sequence[Row]) -> bool:
 def rows(file: RowFile) -> Iterator[Answer]:
     """Yield an answer for each row; `resps` is there where filters have changed the reply."""
     for line, row in file.rows():
-        place = row.get("doc_id")
+        doc_id = row.get("doc_id")
         tokens = row.get("token_counts")
         yield Answer(
             line=line,
-            place=place if isinstance(place, int) and place >= 0 else None,
+            place=doc_id if isinstance(doc_id, int) and doc_id >= 0 else None,
             instruction=text_of(row.get("target")),
             reply=reply_of(row.get("resps") or row.get("filtered_resps")),
             verdict=_verdict(row),
