@@ -97,8 +97,8 @@ def count_rows(data: DataSet) -> tuple[int, int]:
     """
     benchmark = data.benchmark
     assert isinstance(benchmark, Benchmark)
-    whole = base_mode(data.mode)
-    rows = [row for row in benchmark.rows(whole) if benchmark.in_mode(row, whole)]
+    full_mode = base_mode(data.mode)
+    rows = [row for row in benchmark.rows(full_mode) if benchmark.in_mode(row, full_mode)]
     return len(rows), sum(benchmark.in_mode(row, data.mode) for row in rows)
 
 

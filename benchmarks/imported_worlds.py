@@ -112,11 +112,11 @@ class ImportedEpisodes(TableBenchmark):
         """Return the mean score, the success rate and the world's own figure, in percent."""
         episodes = list(counted)
         title, left_out = self._own
-        own = [episode for episode in episodes if episode.ending not in left_out]
+        counted_there = [episode for episode in episodes if episode.ending not in left_out]
         return {
             "mean_score": _mean([episode.score for episode in episodes]),
             "success": _mean([float(episode.score >= SUCCESS) for episode in episodes]),
-            f"as {title} counts": _mean([episode.score for episode in own]),
+            f"as {title} counts": _mean([episode.score for episode in counted_there]),
             "counts": {
                 "episodes": len(episodes),
                 **{
@@ -153,11 +153,11 @@ class ImportedEpisodes(TableBenchmark):
             return {"name": name, "cells": cells}
 
         successes = [float(score >= SUCCESS) for score in scores]
-        own = [index for index in everything if endings[index] not in left_out]
+        counted_there = [index for index in everything if endings[index] not in left_out]
         rows = [
             row("mean score", scores, everything),
             row("success", successes, everything),
-            row(f"as {title} counts", scores, own),
+            row(f"as {title} counts", scores, counted_there),
         ]
         table = {
             "title": self.title,

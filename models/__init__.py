@@ -80,7 +80,7 @@ def near_recipes(name: str) -> list[str]:
     from utils.text import likeness
 
     likeness_of = {
-        recipe: max((likeness(name, known) for known in [recipe, *hub_names]), default=0)
+        recipe: max((likeness(name, candidate) for candidate in [recipe, *hub_names]), default=0)
         for recipe, hub_names in _hub_names().items()
     }
     near = [recipe for recipe, value in likeness_of.items() if value >= NEAR]

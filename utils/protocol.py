@@ -146,8 +146,8 @@ def headline_figure(analysis: Mapping[str, Any]) -> tuple[str, dict[str, Any] | 
     Where none does, as of a single mode, it is the last official one; "" and None without any.
     """
     figures = official_figures(analysis)
-    named = official_text(analysis).partition(" (")[0]
-    name = named if named in figures else next(reversed(figures), "")
+    official_name = official_text(analysis).partition(" (")[0]
+    name = official_name if official_name in figures else next(reversed(figures), "")
     return name, figures.get(name)
 
 

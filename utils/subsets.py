@@ -71,9 +71,9 @@ def is_subset(mode: str | None) -> bool:
     return mode is not None and SEPARATOR in mode
 
 
-def covers(mode: str | None, wanted: str) -> bool:
-    """Whether a mode has all rows of a wanted one; True for None, the mode of a lost record."""
-    return mode in (wanted, base_mode(wanted), EVERYTHING, None)
+def covers(mode: str | None, requested: str) -> bool:
+    """Whether a mode has all rows of a requested one; True for None, the mode of a lost record."""
+    return mode in (requested, base_mode(requested), EVERYTHING, None)
 
 
 def shown_mode(mode: str) -> str:
@@ -114,8 +114,8 @@ def check_only(
     problems: list[tuple[str, str]] = []
     unknown: list[Label] = []
     for grouping, wanted_labels in only.items():
-        known = sorted(labels.get(grouping, ()))
-        spellings = {_folded(grouping, label) for label in known}
+        row_labels = sorted(labels.get(grouping, ()))
+        spellings = {_folded(grouping, label) for label in row_labels}
         lacking = [
             label
             for label in wanted_labels
@@ -128,7 +128,9 @@ def check_only(
             problems.append((grouping, f"no grouping of this data set{hint}"))
             continue
         for label in lacking:
-            near = did_you_mean(label, known) or f"; there are {listed(known, MOST_LABELS)}"
+            near = (
+                did_you_mean(label, row_labels) or f"; there are {listed(row_labels, MOST_LABELS)}"
+            )
             problems.append((grouping, f'no row has the label "{label}"{near}'))
     if problems:
         raise UnknownLabels(name, problems, unknown)
@@ -146,7 +148,7 @@ def _folded(grouping: str, label: str) -> str:
 def is_chosen(only: Only, labels: Mapping[str, Iterable[str]]) -> bool:
     """Whether a row has one of the labels in each grouping that is asked for."""
     return all(
-        {_folded(grouping, label) for label in wanted}
+        {_folded(grouping, label) for label in wanted_labels}
         & {_folded(grouping, label) for label in labels.get(grouping, ())}
-        for grouping, wanted in only.items()
+        for grouping, wanted_labels in only.items()
     )

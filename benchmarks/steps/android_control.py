@@ -262,13 +262,13 @@ def _steps(position: str, episode: Mapping[str, Any], images: StepImages) -> lis
         raise UserError(
             f"{position}: is no episode; episode_id must be a number, steps a list of one or more"
         )
-    where = f"{position}: step {{}} of episode {episode['episode_id']}"
+    step_position = f"{position}: step {{}} of episode {episode['episode_id']}"
     for number, step in enumerate(steps):
         options = step.get("check_options") if isinstance(step, dict) else None
         if not isinstance(options, dict):
             columns = step if isinstance(step, dict) else ()
-            check_columns(where.format(number), columns, STEP_COLUMNS, "the official file")
-            raise UserError(f"{where.format(number)}: check_options must be an object")
+            check_columns(step_position.format(number), columns, STEP_COLUMNS, "the official file")
+            raise UserError(f"{step_position.format(number)}: check_options must be an object")
     numbers = [step_of(str(step.get("screenshot"))) for step in steps]
     if None not in numbers:
         check_order(position, str(episode["episode_id"]), numbers)

@@ -216,8 +216,8 @@ class StepBenchmark(TableBenchmark):
 
         A parse function is not told what was recorded.
         """
-        told = {name: value for name, value in line.items() if name not in NOT_TOLD}
-        parsed, error = super().read(told, sizes, reply, parse, meta_extra)
+        visible_line = {name: value for name, value in line.items() if name not in NOT_TOLD}
+        parsed, error = super().read(visible_line, sizes, reply, parse, meta_extra)
         try:
             return self.answer_of(parsed, size_of(line, sizes.file_wh)), error
         except ValueError as nonsense:

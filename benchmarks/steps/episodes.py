@@ -44,7 +44,7 @@ def step_rows(episode: RecordedEpisode, *, level: str, history: str) -> Iterator
         level: "low": the step's own instruction is told; "high": the goal alone.
         history: what is told of the steps before: "none", "instructions", "actions" or "own".
     """
-    told = [
+    step_facts = [
         {
             "step": step.number,
             "image_path": step.image_path,
@@ -68,7 +68,7 @@ def step_rows(episode: RecordedEpisode, *, level: str, history: str) -> Iterator
             "level": level,
             "instruction": step.instruction if level == "low" else None,
             "history_kind": history,
-            "history": earlier_steps(told[:position], history),
+            "history": earlier_steps(step_facts[:position], history),
             "step_instruction": step.instruction,
             "recorded": step.recorded,
             "doubts": list(step.doubts),

@@ -84,7 +84,7 @@ def earlier_steps(steps: Sequence[Mapping[str, Any]], kind: str) -> list[dict[st
         steps: in order, each with `step`, `image_path`, `instruction`, `action` (as recorded).
         kind: "none", "instructions", "actions" or "own".
     """
-    shown: Mapping[str, tuple[str, ...]] = {
+    fields_of_kind: Mapping[str, tuple[str, ...]] = {
         "none": (),
         "instructions": ("step", "image_path", "instruction"),
         "actions": ("step", "image_path", "instruction", "action"),
@@ -92,4 +92,4 @@ def earlier_steps(steps: Sequence[Mapping[str, Any]], kind: str) -> list[dict[st
     }
     if kind == "none":
         return []
-    return [{name: step[name] for name in shown[kind]} for step in steps]
+    return [{name: step[name] for name in fields_of_kind[kind]} for step in steps]

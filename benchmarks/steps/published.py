@@ -52,10 +52,10 @@ def _differences(figure: Mapping[str, Any], protocol: Mapping[str, str]) -> list
     """In what a published figure was made otherwise, or may have been."""
     differences = []
     for name in COMPARED:
-        own = protocol.get(name)
+        run_value = protocol.get(name)
         usual = "whole" if name == "texts" else None
         published = figure.get(name, usual)
-        if own is None or own == published:
+        if run_value is None or run_value == published:
             continue
         differences.append(f"{name}: {published or UNKNOWN}")
     return differences

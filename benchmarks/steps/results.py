@@ -167,8 +167,8 @@ def step_sections(  # noqa: PLR0913 - what a section says of a data set
     by_kind = {name_of(kind): part for kind, part in steps.by_kind().items()}
     members: dict[str, Sequence[int]] = {**by_kind, "Overall": range(len(columns))}
     rows: list[Row] = [
-        {"name": figure, "cells": [steps.cell(place, part) for part in members.values()]}
-        for place, figure in enumerate(FIGURES)
+        {"name": figure, "cells": [steps.cell(index, part) for part in members.values()]}
+        for index, figure in enumerate(FIGURES)
     ]
     success = rows[-1]["cells"]
     sections: Sections = {
@@ -222,7 +222,7 @@ def _rules_section(
     rows = []
     by_score = by_rule[chosen]
     first_misses = _are_first_misses(by_score)
-    at = {FIRST_MISSES: columns.spans(first_misses)}
+    spans_by_name = {FIRST_MISSES: columns.spans(first_misses)}
     words_of_rows = {}
     for name, steps in by_rule.items():
         shares = figures(steps)
@@ -234,7 +234,7 @@ def _rules_section(
             for step, other in zip(steps, by_score, strict=True)
         ]
         words_of_rows[row_name] = rules[name].sentences
-        at[f"{row_name} {DIFFERS}"] = columns.spans(differs)
+        spans_by_name[f"{row_name} {DIFFERS}"] = columns.spans(differs)
         rows.append(
             {
                 "name": row_name,
@@ -261,7 +261,7 @@ def _rules_section(
             for figure in COMPARED_BY_RULE
         },
         "counts": {FIRST_MISSES: sum(first_misses)},
-        "at": {name: spans for name, spans in at.items() if spans},
+        "at": {name: spans for name, spans in spans_by_name.items() if spans},
     }
 
 
@@ -273,7 +273,7 @@ def _doubtful_section(
     if not any(doubts):
         return None
     rows = []
-    at = {}
+    spans_by_name = {}
     for name, is_meant in {
         "any of these": [bool(doubtful) for doubtful in doubts],
         **{words: [code in doubtful for doubtful in doubts] for code, words in MEANINGS.items()},
@@ -283,12 +283,12 @@ def _doubtful_section(
         part = [step for step, is_in in zip(steps, is_meant, strict=True) if is_in]
         success = _rounded(_percent(figures(part)["SR"]))
         rows.append({"name": name, "count": sum(is_meant), f"SR by {chosen}, %": success})
-        at[name] = columns.spans(is_meant)
+        spans_by_name[name] = columns.spans(is_meant)
     return {
         "title": "Doubtful annotation",
         "rows": rows,
         "notes": [f"Found by fixed rules, version {VERSION} (docs/steps.md)."],
-        "at": at,
+        "at": spans_by_name,
     }
 
 
@@ -393,9 +393,9 @@ class StepFigures:
             members.setdefault(str(details["labels"].get(name)), []).append(index)
         return {label: self.cell(SUCCESS, members[label]) for label in sorted(members)}
 
-    def cell(self, place: int, indices: Sequence[int]) -> Row | None:
-        """The figure at this place in `FIGURES` of some steps; None where none of them counts."""
-        worth = [(index, worth_of(self._steps[index].verdict)[place]) for index in indices]
+    def cell(self, figure_index: int, indices: Sequence[int]) -> Row | None:
+        """The figure at this index of `FIGURES` for some steps; None where none of them counts."""
+        worth = [(index, worth_of(self._steps[index].verdict)[figure_index]) for index in indices]
         values = [value for _, value in worth if value is not None]
         if not values:
             return None

@@ -31,6 +31,6 @@ class StepSection(OpenSection):
         rule = entry.get("rule")
         if not isinstance(rule, str) or "." in rule or rule in ALL_RULES:
             return entry, []
-        known = f"; known are {listed([*ALL_RULES])}, or the dotted path of a function of yours"
-        hint = did_you_mean(rule, [*ALL_RULES]) or known
+        rules = f"; known are {listed([*ALL_RULES])}, or the dotted path of a function of yours"
+        hint = did_you_mean(rule, [*ALL_RULES]) or rules
         return entry, [(("rule",), f'there is no rule "{rule}"{hint}')]

@@ -108,14 +108,14 @@ def _apart(
 
 def _points(action: Mapping[str, Any], owner: str) -> Iterator[dict[str, Any]]:
     """Yield where an action is, in fractions; of a swipe its begin, and its end as `to`."""
-    shown = {"name": owner, "mark": owner[0].upper()}
+    owner_mark = {"name": owner, "mark": owner[0].upper()}
     if action.get("point"):
-        yield {**shown, "point": action["point"]}
+        yield {**owner_mark, "point": action["point"]}
     elif action.get("start"):
-        yield {**shown, "point": action["start"], "to": action["end"]}
+        yield {**owner_mark, "point": action["start"], "to": action["end"]}
     elif action.get("direction"):
         begin, end = _way(action, APART[owner])
-        yield {**shown, "name": f"{owner}: way of the finger", "point": begin, "to": end}
+        yield {**owner_mark, "name": f"{owner}: way of the finger", "point": begin, "to": end}
 
 
 def _way(action: Mapping[str, Any], beside: float) -> tuple[list[float], list[float]]:

@@ -116,9 +116,9 @@ def _directions(*sides: SampleColumns) -> set[str]:
 
 def _leading(total: int, sides: list[Side]) -> tuple[Side, Side] | None:
     """The convention that is right in most swipes, and the other, if that is right in few."""
-    least, most = sorted(sides, key=lambda side: side.count)
-    is_clear = most.count >= MOST * total and least.count <= FEW * total
-    return (most, least) if total >= FEWEST_SWIPES and is_clear else None
+    worst, best = sorted(sides, key=lambda side: side.count)
+    is_clear = best.count >= MOST * total and worst.count <= FEW * total
+    return (best, worst) if total >= FEWEST_SWIPES and is_clear else None
 
 
 def _findings(
@@ -127,14 +127,14 @@ def _findings(
     leading = _leading(total, sides)
     if leading is None:
         return []
-    most, least = leading
-    is_asked_for = 2 * most.right > most.count
-    if is_asked_for and most.convention == CONTENT:
+    best, worst = leading
+    is_asked_for = 2 * best.right > best.count
+    if is_asked_for and best.convention == CONTENT:
         return []
     model, other = (side.convention.removeprefix("as ") for side in leading)
     summary = (
-        f"the model seems to use the convention of the {model}: {most.count} of {total} swipes "
-        f"agree with the recorded direction {most.convention}, {least.count} {least.convention}"
+        f"the model seems to use the convention of the {model}: {best.count} of {total} swipes "
+        f"agree with the recorded direction {best.convention}, {worst.count} {worst.convention}"
     )
     alike = ""
     if len(directions) == 1:
@@ -142,17 +142,17 @@ def _findings(
             f"; all of them go one way (content {directions.pop()}), so the model may know no other"
         )
     if is_asked_for:
-        counts = f"the rule of the score counts {most.right} of these {most.count} right"
+        counts = f"the rule of the score counts {best.right} of these {best.count} right"
         return [note(CODE, summary, detail=f"{counts}, other rules do not{alike}", topic=TOPIC)]
     asks = f"the rule of the score uses the convention of the {other}"
     return [
         warning(
             CODE,
             summary,
-            detail=f"{asks}: {most.right} of these {most.count} are right{alike}",
-            fix=FIX if most.convention == FINGER else FIX_OF_RULE,
+            detail=f"{asks}: {best.right} of these {best.count} are right{alike}",
+            fix=FIX if best.convention == FINGER else FIX_OF_RULE,
             topic=TOPIC,
             setting=settings.parser_setting,
-            row=most.convention,
+            row=best.convention,
         )
     ]

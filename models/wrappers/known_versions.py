@@ -39,9 +39,9 @@ def version_notes(model_type: str, name: str, versions: Mapping[str, str]) -> li
         if _is_of(row, model_type, name) and all(
             _is_within(limits, versions.get(package)) for package, limits in packages.items()
         ):
-            named = " with ".join(f"{package} {versions[package]}" for package in packages)
+            installed = " with ".join(f"{package} {versions[package]}" for package in packages)
             source = f"{row['source']}, collected {known()['collected']}"
-            notes.append(f"warning: {named}: {row['problem']} ({source})")
+            notes.append(f"warning: {installed}: {row['problem']} ({source})")
     return notes
 
 

@@ -26,10 +26,10 @@ def constant_ending(columns: SampleColumns, _settings: AuditSettings) -> Section
     if not len(columns):
         return {"title": TITLE, "rows": [], "notes": ["No episode to look at."], "findings": []}
     endings = [
-        _name_of(ended, steps)
-        for ended, steps in zip(columns["ended"], columns["steps"], strict=True)
+        _name_of(kind, steps)
+        for kind, steps in zip(columns["ended"], columns["steps"], strict=True)
     ]
-    given_up = [ended == GIVEN_UP for ended in columns["ended"]]
+    given_up = [kind == GIVEN_UP for kind in columns["ended"]]
     counts = Counter(ending for ending in endings if ending)
     counts["`fail`"] = sum(given_up)
     ending, count = max(counts.items(), key=lambda item: item[1])
@@ -73,6 +73,6 @@ def constant_ending(columns: SampleColumns, _settings: AuditSettings) -> Section
     return section
 
 
-def _name_of(ended: str, steps: int) -> str:
+def _name_of(kind: str, steps: int) -> str:
     """Return an ending of the agent's own with its step; "" for others."""
-    return f"`{ended}` in step {steps}" if ended in BY_AGENT else ""
+    return f"`{kind}` in step {steps}" if kind in BY_AGENT else ""

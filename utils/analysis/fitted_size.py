@@ -150,11 +150,11 @@ def _spans(coordinates: Floats, sides_frac: Floats) -> Floats:
 
 def _best(spans: Floats, among: Mask) -> float:
     """The middle of where most spans overlap; NaN where there are none."""
-    known = spans[among & ~np.isnan(spans[:, 0])]
-    if not len(known):
+    finite_spans = spans[among & ~np.isnan(spans[:, 0])]
+    if not len(finite_spans):
         return math.nan
-    ends = np.concatenate([known[:, 0], known[:, 1]])
-    steps = np.repeat([1, -1], len(known))
+    ends = np.concatenate([finite_spans[:, 0], finite_spans[:, 1]])
+    steps = np.repeat([1, -1], len(finite_spans))
     order = np.lexsort((-steps, ends))  # of equal ends those where spans begin come first
     depth = np.cumsum(steps[order])
     deepest = int(depth.argmax())

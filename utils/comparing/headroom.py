@@ -197,8 +197,8 @@ def as_text(headrooms: Sequence[Headroom]) -> str:
 def _strong(runs: Sequence[ComparedRun], dataset: str) -> list[ComparedRun]:
     """The runs whose agreement says something about the rows of a data set."""
     sets = {run.label: run.sets[dataset] for run in runs}
-    most = max(len(_answered(scored)) for scored in sets.values())
-    large = [run for run in runs if 2 * len(_answered(sets[run.label])) >= most]
+    most_answers = max(len(_answered(scored)) for scored in sets.values())
+    large = [run for run in runs if 2 * len(_answered(sets[run.label])) >= most_answers]
     accuracies = {run.label: _accuracy(sets[run.label]) for run in large}
     best = max(accuracies.values())
     return [run for run in large if accuracies[run.label] >= best - STRONG_POINTS]
@@ -219,10 +219,15 @@ def _headroom(dataset: str, runs: Sequence[ComparedRun], strong: Sequence[Compar
     keys = [
         key
         for key, facts in first.items()
-        if all(key in own and SamplePair(own[key], facts).has_same_truth for own in others)
+        if all(
+            key in run_samples and SamplePair(run_samples[key], facts).has_same_truth
+            for run_samples in others
+        )
     ]
     images = [first[key].get("image") for key in keys]
-    rows = {key: {label: own[key] for label, own in samples.items()} for key in keys}
+    rows = {
+        key: {label: run_samples[key] for label, run_samples in samples.items()} for key in keys
+    }
     right = {key: _right(row) for key, row in rows.items()}
     agreed = [row for key in keys if (row := _agreed(rows[key], right[key])) is not None]
     doubtful = [row for row in agreed if not row.is_near]
@@ -301,14 +306,14 @@ def _with_and_without(
     run: ComparedRun, dataset: str, doubtful: set[str], is_strong: bool
 ) -> OfOneRun:
     samples = run.sets[dataset].samples
-    kept = [facts for key, facts in samples.items() if key not in doubtful]
+    undoubted = [facts for key, facts in samples.items() if key not in doubtful]
     return OfOneRun(
         run,
         is_strong,
         len(samples),
         _share_of_hits([*samples.values()]),
-        len(kept),
-        _share_of_hits(kept),
+        len(undoubted),
+        _share_of_hits(undoubted),
     )
 
 
@@ -335,9 +340,9 @@ def _lines(headroom: Headroom) -> Iterator[str]:
     yield from grid([heads, *map(_cells_of_run, headroom.runs)])
     yield "Here each row counts the same. The official figure is in the score table."
     for row in headroom.doubtful[:MOST_SHOWN]:
-        where = f"{row.facts.get('image')} #{row.facts.get('index')}"
+        row_name = f"{row.facts.get('image')} #{row.facts.get('index')}"
         text = one_line(str(row.facts.get("text")), 60)
-        yield f"  {where}: {text} → {row.answer} in {len(row.seen_by)} of {len(headroom.strong)}"
+        yield f"  {row_name}: {text} → {row.answer} in {len(row.seen_by)} of {len(headroom.strong)}"
     if len(headroom.doubtful) > MOST_SHOWN:
         yield f"  and {len(headroom.doubtful) - MOST_SHOWN} more doubtful rows"
 

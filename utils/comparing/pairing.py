@@ -599,14 +599,14 @@ def _whole_episodes(common: Sequence[SamplePair]) -> list[Difference]:
         if pair.run.get("episode") is None:
             return []
         episodes.setdefault(pair.run["episode"], []).append(pair)
-    whole = [
+    episode_pairs = [
         SamplePair(
             {**steps[0].run, "hit": int(all(step.run["hit"] for step in steps))},
             {**steps[0].baseline, "hit": int(all(step.baseline["hit"] for step in steps))},
         )
         for steps in episodes.values()
     ]
-    return [_difference("whole episodes", whole, lambda pair: 1.0)]
+    return [_difference("whole episodes", episode_pairs, lambda pair: 1.0)]
 
 
 def _percent(hits: Sequence[int], weights: Sequence[float]) -> float:

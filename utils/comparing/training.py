@@ -98,13 +98,13 @@ def read_training(arguments: Sequence[str]) -> Training:
     for run in requested_runs(paths):
         manifest = read_json(run.folder / MANIFEST_NAME)
         model = str(manifest.get("model") or run.folder.parent.name)
-        place = _place_of(run.name, model, manifest, run.folder)
-        if place is None:
+        series_and_step = _place_of(run.name, model, manifest, run.folder)
+        if series_and_step is None:
             notes.append(
                 f"{run.path}: left out, because neither its name nor its checkpoint has a step"
             )
             continue
-        series, step = place
+        series, step = series_and_step
         datasets = manifest.get("datasets") or {}
         checkpoints.append(CheckpointRun(series, step, model, run.folder, datasets))
     if len(checkpoints) < 2:
@@ -204,6 +204,6 @@ def as_csv(training: Training) -> str:
             for name in sorted(figures, key=official_order):
                 numbers = [figures[name].get(key) for key in ("value", "low", "high", "samples")]
                 is_partial = run.is_partial(dataset)
-                place = [run.series, run.step, run.model, dataset, level, name]
-                writer.writerow([*place, *numbers, is_partial, run.folder])
+                labels = [run.series, run.step, run.model, dataset, level, name]
+                writer.writerow([*labels, *numbers, is_partial, run.folder])
     return file.getvalue()

@@ -97,9 +97,9 @@ def _ignored(name: str) -> str:
     """Return the warning about a name in the query that is not sent."""
     label = name if len(name) <= 16 else f"{name[:4]}..."  # it may be a key
     text = f'"{label}" in the query is ignored'
-    meant = did_you_mean(name, _KNOWN)
-    if meant:
-        return text + meant
+    suggestion = did_you_mean(name, _KNOWN)
+    if suggestion:
+        return text + suggestion
     if name.lower() == "api-version":
         return (
             f'{text}; set generate_cfg.extra_query: {{"{label}": "..."}} to send it (Azure takes '

@@ -355,7 +355,7 @@ def options_of(config: str | Path | Mapping[str, Any], keywords: Mapping[str, An
         content, config = _as_json(config), CALL
     values: dict[str, Any] = {"config": Path(config)}
     typed = [f"--config={config}"]
-    known = {option.name.removesuffix("_s"): option for option in fields(Options)}
+    option_by_name = {option.name.removesuffix("_s"): option for option in fields(Options)}
     for name, value in keywords.items():
         if name in NOT_FROM_PYTHON:
             raise UserError(f"{CALL}: {name} returns no results; use it on the command line")
@@ -363,12 +363,12 @@ def options_of(config: str | Path | Mapping[str, Any], keywords: Mapping[str, An
             raise UserError(
                 f"{CALL}: {name} is no option here; set the model in the config (a file or a dict)"
             )
-        if name not in known or not known[name].metadata:
-            options = [name for name, option in known.items() if option.metadata]
+        if name not in option_by_name or not option_by_name[name].metadata:
+            options = [name for name, option in option_by_name.items() if option.metadata]
             raise UserError(f"{CALL}: unknown option {name}{did_you_mean(name, options)}")
         if value is not None:
-            values[known[name].name] = _converted(known[name], name, value)
-            typed += _as_typed(known[name], value)
+            values[option_by_name[name].name] = _converted(option_by_name[name], name, value)
+            typed += _as_typed(option_by_name[name], value)
     return _checked(CALL, values, arguments=tuple(typed), content=content, from_python=True)
 
 
@@ -581,8 +581,8 @@ def _wrong_with_export(options: Options) -> Iterator[tuple[bool, str]]:
 def _wrong_with_look(options: Options) -> Iterator[tuple[bool, str]]:
     """Yield what does not go with `--look`, and whether it is so."""
     yield options.as_json and options.look is None, "--json works only with --look"
-    both = options.as_json and options.output is not None
-    yield both, "--output cannot be combined with --json, which writes no file"
+    is_json_to_file = options.as_json and options.output is not None
+    yield is_json_to_file, "--output cannot be combined with --json, which writes no file"
     for name, flag in _options_set(options) if options.look is not None else ():
         yield (
             name not in WITH_LOOK,

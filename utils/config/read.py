@@ -138,7 +138,7 @@ def _is_list_of_texts(value: Any) -> bool:
 
 def _address_problems(addresses: Sequence[Any], is_set: Sequence[bool]) -> Iterator[KeyProblem]:
     """Yield what is wrong with several addresses of one model; those that are not set are left."""
-    seen: dict[str, int] = {}
+    index_of_url: dict[str, int] = {}
     names: list[str] = []
     for index, address in enumerate(addresses):
         path: KeyPath = ("model_path", index)
@@ -152,7 +152,7 @@ def _address_problems(addresses: Sequence[Any], is_set: Sequence[bool]) -> Itera
         except UserError as error:
             yield path, str(error)
             continue
-        first = seen.setdefault(endpoint.base_url.rstrip("/"), index)
+        first = index_of_url.setdefault(endpoint.base_url.rstrip("/"), index)
         if first != index:
             yield path, f"is the same address as item {first + 1}"
         if endpoint.problem is None and endpoint.model not in names:
@@ -450,16 +450,19 @@ class _Reader:
         misspelt = nearest("benchmark", raw) if benchmark is None and problems else None
         if misspelt is not None:
             return None, [((misspelt,), 'unknown key; did you mean "benchmark"?')]
-        known = None if problems else self.benchmarks.get(kind)
+        benchmark_class = None if problems else self.benchmarks.get(kind)
         # A class of the user's is not imported yet.
         usual = DataSection if benchmark is None else OpenSection
-        kind_of_section = known.config_section if known else usual
-        own_keys = {*kind_of_section.model_fields, *((known.options if known else None) or ())}
-        for key in entry.keys() - own_keys if known else ():
+        kind_of_section = benchmark_class.config_section if benchmark_class else usual
+        own_keys = {
+            *kind_of_section.model_fields,
+            *((benchmark_class.options if benchmark_class else None) or ()),
+        }
+        for key in entry.keys() - own_keys if benchmark_class else ():
             if owners := self._owners_of(key):
                 del entry[key]
                 problems.append(((key,), f"only for {', '.join(owners)}; leave it out"))
-        problems += self._with_rows(entry, known)
+        problems += self._with_rows(entry, benchmark_class)
         entry, wrong = kind_of_section.completed(entry)
         problems += wrong
         judge = entry.pop("judge", None) if "judge" in kind_of_section.model_fields else None
@@ -468,10 +471,10 @@ class _Reader:
             typed, of_judge = self._with_judge(name, typed, judge, entry.get("match_mode"))
             wrong += of_judge
         problems += wrong
-        if known is not None and issubclass(kind_of_section, OpenSection):
-            problems += _choice_problems(entry, known)
-        if known is not None:
-            problems += _mode_problems(kind, entry.get("mode"), known.modes)
+        if benchmark_class is not None and issubclass(kind_of_section, OpenSection):
+            problems += _choice_problems(entry, benchmark_class)
+        if benchmark_class is not None:
+            problems += _mode_problems(kind, entry.get("mode"), benchmark_class.modes)
         self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
         audits = entry.get("audits")
         for number, audit in enumerate(audits if isinstance(audits, list) else ()):
@@ -488,10 +491,12 @@ class _Reader:
         )
         return None if problems else typed, problems
 
-    def _with_rows(self, entry: dict[str, Any], known: type[Benchmark] | None) -> list[KeyProblem]:
+    def _with_rows(
+        self, entry: dict[str, Any], benchmark_class: type[Benchmark] | None
+    ) -> list[KeyProblem]:
         """Have one label of `only` stand for a list; return what is wrong."""
         only = entry.get("only")
-        if only and known is not None and hasattr(known, "open_world"):
+        if only and benchmark_class is not None and hasattr(benchmark_class, "open_world"):
             del entry["only"]
             return [(("only",), "cannot be used for live tasks; leave it out")]
         if isinstance(only, dict):
@@ -595,8 +600,8 @@ class _Reader:
         names = list(self.benchmarks)
         if full := self.levels.get(name.upper()):
             return f'unknown data set; {name} is "{full}"'
-        known = f"; known are {listed(names)} (--data also takes {', '.join(self.levels)})"
-        return "unknown data set" + (did_you_mean(name, names) or known)
+        known_names = f"; known are {listed(names)} (--data also takes {', '.join(self.levels)})"
+        return "unknown data set" + (did_you_mean(name, names) or known_names)
 
 
 def own_problems(entry: OpenSection, benchmark: type[Benchmark] | Benchmark) -> list[KeyProblem]:

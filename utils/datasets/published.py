@@ -223,8 +223,8 @@ def newer_figures(hub_ids: Iterable[str]) -> tuple[Figure, ...]:
 
 def with_newer(figures: Sequence[Figure], hub_ids: Iterable[str]) -> tuple[Figure, ...]:
     """The figures of a recipe and those of its family in newer papers that it does not have."""
-    known = {_what_of(figure) for figure in figures}
-    newer = [figure for figure in newer_figures(hub_ids) if _what_of(figure) not in known]
+    covered = {_what_of(figure) for figure in figures}
+    newer = [figure for figure in newer_figures(hub_ids) if _what_of(figure) not in covered]
     return (*figures, *newer)
 
 

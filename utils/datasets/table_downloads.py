@@ -196,16 +196,18 @@ def _fetch(table: TableFiles, folder: Path) -> None:
 
 def _fetch_from_github(table: TableFiles, folder: Path) -> str | None:
     """Return the commit of the files; None: the recorded one is that of the images."""
-    theirs, ours = table.github_file
-    if not theirs:
+    published_name, local_name = table.github_file
+    if not published_name:
         return fetch_folder(table.github, table.github_folder, folder)
-    kept = folder / table.github.partition("/")[2]  # as published, so that it is not fetched again
-    fetch_folder(table.github, table.github_folder, kept)
-    if not (kept / theirs).is_file():
+    # By its published name, so that it is not fetched again.
+    published_folder = folder / table.github.partition("/")[2]
+    fetch_folder(table.github, table.github_folder, published_folder)
+    if not (published_folder / published_name).is_file():
         raise UserError(
-            f"{table.github} has no {table.github_folder}{theirs} any more; see its page on GitHub"
+            f"{table.github} has no {table.github_folder}{published_name} any more; see its page "
+            "on GitHub"
         )
-    shutil.copyfile(kept / theirs, folder / ours)
+    shutil.copyfile(published_folder / published_name, folder / local_name)
     return None
 
 

@@ -149,15 +149,15 @@ class Gate:
             is_looking: it will be known soon whether there is another one.
         """
         with self._changed:
-            known = {id(place.server): place for place in self._places}
+            place_of_server = {id(place.server): place for place in self._places}
             for place in self._places:
                 place.is_open = False
             for server in servers:
-                if id(server) not in known:
+                if id(server) not in place_of_server:
                     limit = self._first_limit
-                    known[id(server)] = Place(server, limit, limit.whole)
-                known[id(server)].is_open = True
-            self._places = [place for place in known.values() if place.server is not None]
+                    place_of_server[id(server)] = Place(server, limit, limit.whole)
+                place_of_server[id(server)].is_open = True
+            self._places = [place for place in place_of_server.values() if place.server is not None]
             self.known = max(1, len(self._places))
             self._may_come = may_come
             self._empty_since_s = min(self._empty_since_s, self._clock())

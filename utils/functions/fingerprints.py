@@ -299,8 +299,8 @@ def _in_first_order(
     if FIRST_NAMES.keys().isdisjoint(imports):
         return statements
     order = [*range(len(nodes))]
-    for place, number in zip(modules, sorted(modules, key=modules.__getitem__), strict=True):
-        order[place] = number
+    for index, number in zip(modules, sorted(modules, key=modules.__getitem__), strict=True):
+        order[index] = number
     return [statements[number] for number in order]
 
 

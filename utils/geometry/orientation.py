@@ -162,26 +162,26 @@ def _blocks(file: BinaryIO | io.FileIO) -> Iterator[Block]:
 
 def _of_jpeg(file: BinaryIO | io.FileIO) -> Iterator[Block]:
     """Yield the APP1 segments ahead of the image's data."""
-    place = 2
+    offset = 2
     while True:
-        file.seek(place)
+        file.seek(offset)
         head = file.read(4)
         if len(head) < 4 or head[0] != 0xFF or head[1] in (START_OF_SCAN, END_OF_IMAGE):
             return
         if head[1] == 0xFF:  # filling
-            place += 1
+            offset += 1
             continue
         if head[1] in MARKERS_ALONE:
-            place += 2
+            offset += 2
             continue
         length = int.from_bytes(head[2:], "big")
         if head[1] == APP1:
             content = file.read(length - 2) if length > 2 else b""
             if content.startswith(EXIF):
-                yield Block(place + 4, content, _tiff_as_stored)
+                yield Block(offset + 4, content, _tiff_as_stored)
             elif content.startswith(XMP):
-                yield Block(place + 4, content, _xmp_as_stored)
-        place += 2 + max(length, 2)
+                yield Block(offset + 4, content, _xmp_as_stored)
+        offset += 2 + max(length, 2)
 
 
 def _of_png(file: BinaryIO | io.FileIO) -> Iterator[Block]:
@@ -189,9 +189,9 @@ def _of_png(file: BinaryIO | io.FileIO) -> Iterator[Block]:
     readers = {b"eXIf": _tiff_as_stored} | dict.fromkeys(
         (b"tEXt", b"zTXt", b"iTXt"), _text_as_stored
     )
-    place = len(PNG)
+    offset = len(PNG)
     while True:
-        file.seek(place)
+        file.seek(offset)
         head = file.read(8)
         if len(head) < 8 or head[4:] == b"IEND":
             return
@@ -199,19 +199,19 @@ def _of_png(file: BinaryIO | io.FileIO) -> Iterator[Block]:
         if head[4:] in readers and length < LARGEST_BLOCK:
             content = file.read(length + 4)
             if len(content) == length + 4:  # with its checksum
-                yield Block(place + 8, content[:-4], readers[head[4:]], is_checked=True)
-        place += 12 + length
+                yield Block(offset + 8, content[:-4], readers[head[4:]], is_checked=True)
+        offset += 12 + length
 
 
 def _of_webp(file: BinaryIO | io.FileIO) -> Iterator[Block]:
     readers = {b"EXIF": _tiff_as_stored, b"XMP ": _xmp_as_stored}
-    place = 12
+    offset = 12
     while True:
-        file.seek(place)
+        file.seek(offset)
         head = file.read(8)
         if len(head) < 8:
             return
         length = int.from_bytes(head[4:], "little")
         if head[:4] in readers and length < LARGEST_BLOCK:
-            yield Block(place + 8, file.read(length), readers[head[:4]])
-        place += 8 + length + length % 2
+            yield Block(offset + 8, file.read(length), readers[head[:4]])
+        offset += 8 + length + length % 2

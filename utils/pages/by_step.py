@@ -87,15 +87,15 @@ def _row(
 
 def _chart(training: Training, dataset: str, name: str) -> str:
     """A chart of one figure: a line for each series, with a band for its intervals."""
-    shown = [run for run in training.scored_on(dataset) if _value(run, dataset, name) is not None]
-    steps = [run.step for run in shown]
+    runs = [run for run in training.scored_on(dataset) if _value(run, dataset, name) is not None]
+    steps = [run.step for run in runs]
     first, last = min(steps), max(steps)
-    bounds = [_bounds(run.figures(dataset)[name]) for run in shown]
+    bounds = [_bounds(run.figures(dataset)[name]) for run in runs]
     bottom = max(0.0, 5 * (min(low for low, _ in bounds) // 5))
     top = min(100.0, 5 * (max(high for _, high in bounds) // 5 + 1))
     plane = _Plane((first, max(last, first + 1)), (bottom, max(top, bottom + 5)))
     lines = [
-        _series(plane, [run for run in shown if run.series == series], dataset, name, number)
+        _series(plane, [run for run in runs if run.series == series], dataset, name, number)
         for number, series in enumerate(training.series)
     ]
     label = f"{escape(name)} by step, in %"
@@ -116,10 +116,10 @@ def _series(
     lower = [plane.at(run.step, _bounds(f)[0]) for run, f in zip(runs, figures, strict=True)]
     middle = [plane.at(run.step, f["value"]) for run, f in zip(runs, figures, strict=True)]
     points = "".join(
-        f'<circle cx="{place.partition(",")[0]}" cy="{place.partition(",")[2]}" r="3">'
+        f'<circle cx="{point.partition(",")[0]}" cy="{point.partition(",")[2]}" r="3">'
         f"<title>{escape(run.series)}, step {run.step:,}: {format_percent(figure['value'])} "
         f"{format_interval(figure)}</title></circle>"
-        for place, run, figure in zip(middle, runs, figures, strict=True)
+        for point, run, figure in zip(middle, runs, figures, strict=True)
     )
     band = " ".join([*upper, *reversed(lower)])
     return (

@@ -269,7 +269,7 @@ def _run(run: ComparedRun, output: Path) -> dict[str, Any]:
         "folder": run.folder,
         "date": str(asking.get("started_at") or "")[:10],
         "report": _href(run.report, output) if run.report else None,
-        "partial": [found.level for found in run.sets.values() if found.is_partial],
+        "partial": [scored.level for scored in run.sets.values() if scored.is_partial],
     }
 
 

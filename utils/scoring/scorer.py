@@ -150,9 +150,9 @@ class Scorer:
         enough = self._readers()
         if not enough:
             return None
-        own = [dotted for dotted in enough if dotted in self.recipe_parsers]
+        of_recipe = [dotted for dotted in enough if dotted in self.recipe_parsers]
         return max(
-            own or enough,
+            of_recipe or enough,
             key=lambda dotted: (self.hits_of_parsers[dotted], self.better_parsers[dotted]),
         )
 

@@ -365,13 +365,13 @@ def _other_rule_section(file: Path, analysis: Mapping[str, Any]) -> dict[str, An
         return {}
     by_rule = analysis.get("rules") or {}
     if before in by_rule.get("words", ()):
-        where = f'figures by {before} are in the table "{by_rule["title"]}"'
+        figures_note = f'figures by {before} are in the table "{by_rule["title"]}"'
     else:
-        where = f"figures by {before} are gone, because this scoring used one rule only"
+        figures_note = f"figures by {before} are gone, because this scoring used one rule only"
     finding = note(
         "other_rule.replaced",
         f"the score is by the rule {rule} now; the scoring before was by {before}. This scoring "
-        f"replaced the files and the report; {where}",
+        f"replaced the files and the report; {figures_note}",
     )
     return {"other_rule": as_json({"title": "Rule of the score", FINDINGS: [finding]})}
 

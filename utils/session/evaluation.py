@@ -89,13 +89,13 @@ class Evaluation:
 
     def function(self, stage: str) -> Callable[..., Any] | None:
         """The user's function for a stage; None: there is none."""
-        named = self.functions.get(stage)
-        return named.function if named else None
+        user_function = self.functions.get(stage)
+        return user_function.function if user_function else None
 
     @property
     def dotted(self) -> dict[str, str]:
         """The dotted paths of the user's functions, by stage."""
-        return {stage: named.dotted for stage, named in self.functions.items()}
+        return {stage: user_function.dotted for stage, user_function in self.functions.items()}
 
     @cached_property
     def parse(self) -> ParseFunction:

@@ -169,15 +169,17 @@ def _copies(options: Options, folders: Sequence[Path]) -> Iterator[Path]:
 def _copy(folder: Path, home: Path, *, with_screens: bool) -> Path:
     """Copy the logs of a run as they are now into a folder of the same name; return that."""
     copy = home / folder.resolve().name
-    for place in (".", JUDGE):
+    for subfolder in (".", JUDGE):
         # Those of ranks first: when they are merged, the run's own log has what they held.
-        paths = sorted((folder / place).glob("*.jsonl"), key=lambda path: ".rank" not in path.name)
+        paths = sorted(
+            (folder / subfolder).glob("*.jsonl"), key=lambda path: ".rank" not in path.name
+        )
         for path in paths:
-            is_log = place == JUDGE or ".rank" in path.name or bool(LogOfRun(path).runs)
+            is_log = subfolder == JUDGE or ".rank" in path.name or bool(LogOfRun(path).runs)
             if is_log and not path.is_symlink():
-                (copy / place).mkdir(parents=True, exist_ok=True)
+                (copy / subfolder).mkdir(parents=True, exist_ok=True)
                 with suppress(FileNotFoundError):  # the log of a rank goes when it is merged
-                    shutil.copyfile(path, copy / place / path.name)
+                    shutil.copyfile(path, copy / subfolder / path.name)
     for entry in folder.iterdir() if with_screens else ():
         if entry.is_dir() and entry.name not in DERIVED and not entry.name.startswith("."):
             with suppress(FileExistsError):
@@ -204,9 +206,10 @@ def _look_at(
     is_running = any(is_being_written(log.path, written_s) for log in logs_in(folder))
     copy = _copy(folder, work_dir / safe_name(logs[0].model), with_screens=bool(options.output))
     print(f'\nmodel "{logs[0].model}": {folder}')
-    made = replace(options, work_dir=work_dir, output=None)
+    copy_options = replace(options, work_dir=work_dir, output=None)
     evaluations = [
-        logged_evaluation(LogOfRun(copy / log.path.name), made, benchmarks, models) for log in logs
+        logged_evaluation(LogOfRun(copy / log.path.name), copy_options, benchmarks, models)
+        for log in logs
     ]
     with ExitStack() as stack:
         outcomes = [
@@ -218,7 +221,7 @@ def _look_at(
         ]
         if outcomes and options.output is not None:
             stack.enter_context(RunFolder(logs[0].model, copy).scoring())
-            finish_folders(made, evaluations, outcomes, is_only_model=False)
+            finish_folders(copy_options, evaluations, outcomes, is_only_model=False)
     return SOME_FAILED if any(outcome.problems for outcome in outcomes) else DONE
 
 

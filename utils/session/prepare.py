@@ -222,8 +222,8 @@ class Functions:
 
     def at(self, *path: str | int) -> Callable[..., Any] | None:
         """The function at a key path; None: there is none."""
-        named = self._by_key.get(key_path(*path))
-        return named.function if named else None
+        user_function = self._by_key.get(key_path(*path))
+        return user_function.function if user_function else None
 
     def by_stage(self, config: RunConfig, model: str, dataset: str) -> dict[str, UserFunction]:
         """The functions of one model on one data set, by stage."""
@@ -479,9 +479,9 @@ def _load(
             problems += unknown.lines(is_typed=bool(typed))
         return notes, problems, []
     for name, unknown in lacking.items():
-        wanted = ", ".join(f"{grouping}={label}" for grouping, label in sorted(unknown.labels))
+        labels = ", ".join(f"{grouping}={label}" for grouping, label in sorted(unknown.labels))
         if name in left_out:
-            print(f"{name}: skipped, because no row has {wanted} (--only)")
+            print(f"{name}: skipped, because no row has {labels} (--only)")
             continue
         notes_of_set, problems_of_set = room.load_samples(data[name], passed_over=unknown.labels)
         notes += _printed(name, notes_of_set)

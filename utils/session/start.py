@@ -250,8 +250,8 @@ def run_for_caller(
     )
     problems = [problem for outcome in outcomes for problem in outcome.problems]
     if problems:  # all else was written and can be loaded
-        if kept := folders_with_answers(plan):
-            problems.append(f"All answers are kept: {', '.join(map(str, kept))}")
+        if answer_folders := folders_with_answers(plan):
+            problems.append(f"All answers are kept: {', '.join(map(str, answer_folders))}")
         raise UserError(problems)
     results = []
     for folder in folders:

@@ -85,14 +85,14 @@ class Tracking:
         self._stop_looking()
         folders = [outcome.folder for outcome in outcomes if outcome.folder is not None]
         for folder in dict.fromkeys(folders):
-            here = [outcome for outcome in outcomes if outcome.folder == folder]
-            scored = {outcome.dataset: outcome for outcome in here if outcome.is_scored}
+            folder_outcomes = [outcome for outcome in outcomes if outcome.folder == folder]
+            scored = {outcome.dataset: outcome for outcome in folder_outcomes if outcome.is_scored}
             if self._folder != folder:
                 self.close()
                 self._open(folder)
             metrics: dict[str, float] = {}
             step = 0
-            is_partial = len(scored) < len(here)
+            is_partial = len(scored) < len(folder_outcomes)
             for dataset, outcome in scored.items():
                 assert outcome.entry is not None
                 facts = outcome.entry.facts
@@ -243,12 +243,12 @@ def _tracked_run(evaluations: Sequence[Evaluation], folder: RunFolder) -> Tracke
         tags["protocol"] = str(begin.get("protocol", SINGLE))
         tags["imported"] = str(IMPORTED in begin).lower()
     folders = {"$EVAL_WORK_DIR": first.options.work_dir, ".": PROJECT}
-    told = first.secrets.clean_object(portable({"params": params, "tags": tags}, folders))
+    cleaned = first.secrets.clean_object(portable({"params": params, "tags": tags}, folders))
     return TrackedRun(
         name=f"{first.name} {folder.path.name}",
         folder=folder.path,
-        params=flat(told["params"]),
-        tags=told["tags"],
+        params=flat(cleaned["params"]),
+        tags=cleaned["tags"],
     )
 
 

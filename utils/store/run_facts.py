@@ -270,11 +270,11 @@ def own_benchmarks(manifest: Mapping[str, Any]) -> set[str]:
     return {name for name, entry in data.items() if "." in str(entry.get("benchmark") or "")}
 
 
-def _data(entries: Mapping[str, Any], own: Collection[str]) -> str:
+def _data(entries: Mapping[str, Any], own_benchmarks: Collection[str]) -> str:
     kinds: set[str] = set()
     tables: list[str] = []
     for name, entry in entries.items():
-        if name in own:
+        if name in own_benchmarks:
             tables.append(f"{name}: a benchmark of your own")
             continue
         file = (entry.get("annotations") or {}).get("file")

@@ -115,12 +115,12 @@ def _success_rate(rows: Sequence[HasVerdict], length_of_episode: Mapping[str, in
     by_episode: dict[str, list[bool]] = {}
     for row in rows:
         by_episode.setdefault(row.episode, []).append(bool(row.verdict.success))
-    whole = [
+    whole_episodes = [
         successes
         for episode, successes in by_episode.items()
         if len(successes) == length_of_episode[episode]
     ]
-    return Share(sum(all(successes) for successes in whole), len(whole))
+    return Share(sum(all(successes) for successes in whole_episodes), len(whole_episodes))
 
 
 def _percent(share: Share) -> float | None:

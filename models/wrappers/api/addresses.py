@@ -62,8 +62,8 @@ def endpoint_at(address: str, model_path: Endpoint) -> Endpoint:
     Raises:
         UserError: it is none, holds a key, or names another model.
     """
-    given = parse_endpoint(address)
-    if given.api_key != PLACEHOLDER_KEY or "@" in given.base_url:
+    written_endpoint = parse_endpoint(address)
+    if written_endpoint.api_key != PLACEHOLDER_KEY or "@" in written_endpoint.base_url:
         raise UserError("holds a key, which belongs into model_path: ?api_key=${NAME}")
     endpoint = as_of(address, model_path)
     if endpoint.model != model_path.model:

@@ -60,7 +60,7 @@ class Member:
     serving_s: float = 0.0  # how long it served, up to `since_s`
     since_s: float = 0.0  # when it began to serve
     next_look_s: float = 0.0
-    told: State | None = None  # where it stood when that was printed last
+    printed_state: State | None = None  # the state that was printed last
     looking: threading.Lock = field(default_factory=threading.Lock)
     counting: threading.Lock = field(default_factory=threading.Lock)
     in_flight: int = 0
@@ -312,10 +312,10 @@ class ServerPool:
 
     def _say_where(self, member: Member) -> None:
         """Print where a server stands, unless that was the last that was said of it."""
-        if member.state in (State.JOINING, State.SUSPECT, member.told):
+        if member.state in (State.JOINING, State.SUSPECT, member.printed_state):
             return
-        is_first = member.told is None and member.state is State.SERVING
-        member.told = member.state
+        is_first = member.printed_state is None and member.state is State.SERVING
+        member.printed_state = member.state
         if is_first and not self._is_open:  # as expected
             return
         what = "serves"
@@ -355,10 +355,10 @@ class ServerPool:
             if problem not in self._told:
                 self._told.add(problem)
                 print(f"warning: {problem}; the address is not used", flush=True)
-        named = {_url(endpoint): endpoint for endpoint in addresses.endpoints}
+        by_url = {_url(endpoint): endpoint for endpoint in addresses.endpoints}
         with self._lock:
             new: list[Member] = []
-            for address, endpoint in named.items():
+            for address, endpoint in by_url.items():
                 member = self._members.get(address)
                 if member is None:
                     member = self._members[address] = Member(self._new_server(endpoint))
@@ -366,7 +366,7 @@ class ServerPool:
                 elif member.state is State.DRAINING:
                     member.state = State.JOINING
                     new.append(member)
-            gone = [member for address, member in self._members.items() if address not in named]
+            gone = [member for address, member in self._members.items() if address not in by_url]
             for member in gone:
                 if member.state is not State.DRAINING:
                     self._set(member, State.DRAINING, "its address was taken away")
@@ -388,10 +388,10 @@ class ServerPool:
         threads = [_thread(self._find_facts, member) for member in members]
         for thread in threads:
             thread.join()
-        there = [member for member in members if member.state is State.JOINING]  # they answer
-        if there and not self._may_differ:
-            first = there[0]
-            for member in there[1:]:
+        answering = [member for member in members if member.state is State.JOINING]  # they answer
+        if answering and not self._may_differ:
+            first = answering[0]
+            for member in answering[1:]:
                 differing = differences(member.facts, first.facts)
                 if differing:
                     raise StopRun(
@@ -399,14 +399,14 @@ class ServerPool:
                         f"{', '.join(differing)}. Leave one of them out; {DIFFER}"
                     )
             self._check_expected(first)
-        for member in there:
+        for member in answering:
             self._join(member)
         with self._lock:
             self._is_open = True
             self._tell()
         if members:
             looks = f"looked at {counted(len(members), 'server')}"
-            print(f"{self._label}: {looks}, {len(there)} serving", flush=True)
+            print(f"{self._label}: {looks}, {len(answering)} serving", flush=True)
 
     def _unlike_stored(self, member: Member) -> list[str]:
         """The differences of a server from the servers of the stored answers, in words."""

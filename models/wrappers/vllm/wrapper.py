@@ -202,9 +202,9 @@ class VllmModelWrapper(APIModelWrapper):
             return replicas.addresses()
         folder = self._machines.call()
         like = parse_endpoint(_address(self.name, 1, self._machines.key))
-        own = replicas.addresses()
+        local = replicas.addresses()
         others = addresses_in(folder, like)
-        return Addresses([*own.endpoints, *others.endpoints], others.problems)
+        return Addresses([*local.endpoints, *others.endpoints], others.problems)
 
     def _may_come(self, replicas: Replicas) -> bool:
         return self._machines is not None or replicas.may_come()

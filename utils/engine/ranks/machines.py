@@ -266,9 +266,9 @@ def own_host(environ: Mapping[str, str], client: str) -> str:
         environ: VLLM_HOST_IP in it says which one, where there are several networks.
         client: its host.
     """
-    named = environ.get("VLLM_HOST_IP")
-    if named:
-        return named
+    address = environ.get("VLLM_HOST_IP")
+    if address:
+        return address
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
         way.connect((client, 9))  # sends nothing
         return str(way.getsockname()[0])

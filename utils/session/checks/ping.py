@@ -167,8 +167,8 @@ def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
         return f"  read as: {step['answer']}, wanted: {step['recorded']}, verdict: {verdict}"
     facts = scored.judgement.facts
     if "expected" in facts:  # a free answer
-        wanted = "" if facts["expected"] is None else f", wanted: {facts['expected']}"
-        return f"  read as: {facts['answered']}{wanted}, verdict: {verdict}"
+        expected_text = "" if facts["expected"] is None else f", wanted: {facts['expected']}"
+        return f"  read as: {facts['answered']}{expected_text}, verdict: {verdict}"
     parsed = columns.get("parsed_prediction", columns.get("pred_bbox"))
     if "predicted_point" in columns:  # of a grounding table
         parsed = columns["predicted_point"]
@@ -189,10 +189,10 @@ def _point_lines(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
     file_wh = sizes_of(record).file_wh
     if box_frac is None or file_wh is None:
         return []
-    where = f"  in pixels of the file ({format_size(file_wh)}):"
-    wanted = f"wanted {_px_text(box_frac[:2], file_wh)} to {_px_text(box_frac[2:], file_wh)}"
+    heading = f"  in pixels of the file ({format_size(file_wh)}):"
+    target = f"wanted {_px_text(box_frac[:2], file_wh)} to {_px_text(box_frac[2:], file_wh)}"
     if point_frac is None:
-        return [f"{where} {wanted}"]
+        return [f"{heading} {target}"]
     frame = _frame_taken(record, scored, scorer, file_wh)
     taken = f"the numbers were taken as {frame}"
     if not frame:
@@ -202,7 +202,7 @@ def _point_lines(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
             if is_known
             else "the unit is not known, because only the parse function finds the numbers"
         )
-    return [f"{where} point {_px_text(point_frac, file_wh)}; {wanted}; {taken}"]
+    return [f"{heading} point {_px_text(point_frac, file_wh)}; {target}; {taken}"]
 
 
 def _px_text(pair_frac: Point, file_wh: WH) -> str:
