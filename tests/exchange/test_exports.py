@@ -72,16 +72,16 @@ def verdicts(folder):
 
 def verdicts_after_import(folder, file, tmp_path, root):
     """The verdicts of what was exported, imported again elsewhere, with the config of a bundle."""
-    there = tmp_path / "there"
-    there.mkdir()
-    (there / "my_model.py").write_text((folder.parents[2] / "my_model.py").read_text())
-    bundle = there / "bundle.zip"
+    other_folder = tmp_path / "there"
+    other_folder.mkdir()
+    (other_folder / "my_model.py").write_text((folder.parents[2] / "my_model.py").read_text())
+    bundle = other_folder / "bundle.zip"
     assert export("bundle", folder, "--output", bundle, "--imported-too").code == 0
     with zipfile.ZipFile(bundle) as archive:
-        archive.extract("config.json", there)
-    result = imported(there, root, file, "--config", there / "config.json")
+        archive.extract("config.json", other_folder)
+    result = imported(other_folder, root, file, "--config", other_folder / "config.json")
     assert result.code in (0, 1), result.output
-    return verdicts(next((there / "outputs").glob("*/I*")))
+    return verdicts(next((other_folder / "outputs").glob("*/I*")))
 
 
 # -- bundle and csv -------------------------------------------------------------------------------
@@ -218,9 +218,9 @@ def test_an_import_is_exported_only_where_it_is_asked_for_and_is_marked(tmp_path
     ],
 )
 def test_what_cannot_be_exported_is_one_message(tmp_path_factory, one_run, arguments, expected):
-    place = one_run.parents[2]
+    work_folder = one_run.parents[2]
     filled = [text.replace("{run}", str(one_run)) for text in arguments]
-    result = runs.evaluate(*filled, cwd=place)
+    result = runs.evaluate(*filled, cwd=work_folder)
     assert result.code == 2
     assert expected in result.output
     assert "Traceback" not in result.output
@@ -257,11 +257,11 @@ def pro_root(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pro_import(tmp_path_factory, pro_root):
     """The folder of an import of answers to all of them."""
-    place = tmp_path_factory.mktemp("answers")
-    file = write_lines(place / "acme.jsonl", screenspot_pro_replies(ROWS))
-    result = imported(place, pro_root, file, "--data", "ScreenSpotPro")
+    work_folder = tmp_path_factory.mktemp("answers")
+    file = write_lines(work_folder / "acme.jsonl", screenspot_pro_replies(ROWS))
+    result = imported(work_folder, pro_root, file, "--data", "ScreenSpotPro")
     assert result.code == 1, result.output  # of the failed one
-    return next((place / "outputs").glob("*/I*"))
+    return next((work_folder / "outputs").glob("*/I*"))
 
 
 def exported(tmp_path, folder, form, name, *options):
@@ -298,8 +298,8 @@ def test_the_result_file_has_the_metrics_of_the_score_file(tmp_path, pro_import)
     }
     for style, grouping in (("simple", "group"), ("detailed", "application")):
         blocks = report["metrics"][f"leaderboard_{style}_style"]
-        ours = {label.partition(":")[2]: block for label, block in blocks.items()}
-        assert {label: counts_in(block) for label, block in ours.items()} == {
+        block_by_label = {label.partition(":")[2]: block for label, block in blocks.items()}
+        assert {label: counts_in(block) for label, block in block_by_label.items()} == {
             label: counts_in(block) for label, block in scores[grouping].items()
         }
     assert counts_in(report["metrics"]["overall"]) == counts_in(scores["overall"])

@@ -30,22 +30,24 @@ def sample(key="k", file_wh=FILE_WH):
     return Sample(key, LINE, None, file_wh)
 
 
-def records(answers, *, frame="", file_wh=FILE_WH, kept=(), repeats=1):
+def records(answers, *, frame="", file_wh=FILE_WH, differences=(), repeats=1):
     by_key = {("k", number): answer for number, answer in enumerate(answers, 1) if answer}
     samples = {"k": sample(file_wh=file_wh)}
     return [
-        *answer_records(evaluation(frame), samples, by_key, dict(kept), CHECKSUM, repeats=repeats)
+        *answer_records(
+            evaluation(frame), samples, by_key, dict(differences), CHECKSUM, repeats=repeats
+        )
     ]
 
 
-def record(named="", file_wh=FILE_WH, **row):
-    [one] = records([Answer(line=4, **row)], frame=named, file_wh=file_wh)
+def record(frame_option="", file_wh=FILE_WH, **row):
+    [one] = records([Answer(line=4, **row)], frame=frame_option, file_wh=file_wh)
     return one
 
 
 def test_a_reply_is_kept_with_the_row_that_it_is_from():
     answer = Answer(line=4, reply="click(1, 2)")
-    [one] = records([answer], kept={("k", 1): {"box_px": [1, 2, 3, 4]}})
+    [one] = records([answer], differences={("k", 1): {"box_px": [1, 2, 3, 4]}})
     assert (one["status"], one["raw"], one["line"]) == ("ok", "click(1, 2)", LINE)
     assert one["origin"] == {"line": 4, "box_px": [1, 2, 3, 4]}
     assert one["fingerprint"] == "import:0123456789abcdef:4"
@@ -92,7 +94,7 @@ def test_an_error_counts_where_there_is_no_answer_beside_it(row, status, raw):
 
 
 @pytest.mark.parametrize(
-    ("own", "named", "point", "stored"),
+    ("row_frame", "frame_option", "point", "stored"),
     [
         (Frame.PIXELS, "", (20, 50), [20, 50]),
         (Frame.PIXELS, "", (1, 1), [0.005, 0.01]),  # else they would be read as fractions
@@ -108,13 +110,15 @@ def test_an_error_counts_where_there_is_no_answer_beside_it(row, status, raw):
         (Frame.PER_MILLE, "", (-100, 500), [-100, 500]),
     ],
 )
-def test_a_point_is_stored_in_fractions_or_in_pixels_of_the_image(own, named, point, stored):
-    one = record(named, point=point, frame=own)
+def test_a_point_is_stored_in_fractions_or_in_pixels_of_the_image(
+    row_frame, frame_option, point, stored
+):
+    one = record(frame_option, point=point, frame=row_frame)
     assert one["point"] == pytest.approx(stored)
     assert one["raw"] is None
 
 
-@pytest.mark.parametrize("own", [Frame.PIXELS, None])
+@pytest.mark.parametrize("row_frame", [Frame.PIXELS, None])
 @pytest.mark.parametrize(
     ("image_wh", "point", "point_frac"),
     [
@@ -123,8 +127,8 @@ def test_a_point_is_stored_in_fractions_or_in_pixels_of_the_image(own, named, po
         (None, (50, 25), (0.25, 0.25)),  # sent as it is
     ],
 )
-def test_pixels_of_the_image_that_was_sent_are_converted(own, image_wh, point, point_frac):
-    one = record("pixels_sent", point=point, frame=own, image_wh=image_wh)
+def test_pixels_of_the_image_that_was_sent_are_converted(row_frame, image_wh, point, point_frac):
+    one = record("pixels_sent", point=point, frame=row_frame, image_wh=image_wh)
     assert point_as_fractions(one["point"], FILE_WH) == pytest.approx(point_frac)
 
 
@@ -196,8 +200,8 @@ def test_episodes_of_a_world_are_samples_with_their_scores():
             WorldEpisode(task="u", domain="d", score=None, instruction="Do u."),
         ],
     )
-    samples, made = episode_records(evaluation(), results, CHECKSUM)
-    first, second, third = made
+    samples, stored = episode_records(evaluation(), results, CHECKSUM)
+    first, second, third = stored
     assert len({one.key for one in samples}) == 3
     assert [one.line["index"] for one in samples] == [0, 1, 2]
     assert (samples[0].line["task"], samples[0].line["steps"]) == ("t", 7)

@@ -23,9 +23,9 @@ MARK = "answers made elsewhere"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory, root):
+def work_folder(tmp_path_factory, root):
     """A folder with a run of `m`, an import of `m` and one of `n`."""
-    folder = tmp_path_factory.mktemp("place")
+    folder = tmp_path_factory.mktemp("work_folder")
     file = write_lines(folder / "answers.jsonl", plain_rows(root))
     (folder / "my_model.py").write_text(
         "class Model:\n"
@@ -48,8 +48,8 @@ def place(tmp_path_factory, root):
     return folder
 
 
-def folder_of(place, model, letter="I"):
-    (folder,) = (place / "outputs" / model).glob(f"{letter}2*")
+def folder_of(work_folder, model, letter="I"):
+    (folder,) = (work_folder / "outputs" / model).glob(f"{letter}2*")
     return folder
 
 
@@ -66,8 +66,8 @@ def test_the_folder_and_the_console_say_so(tmp_path, root):
     assert f"n = 6 · {MARK}" in result.stdout
 
 
-def test_the_record_of_the_run_and_each_answer_have_their_origin(place):
-    records = [record for _, record in read_records(log_of(folder_of(place, "n")))]
+def test_the_record_of_the_run_and_each_answer_have_their_origin(work_folder):
+    records = [record for _, record in read_records(log_of(folder_of(work_folder, "n")))]
     run, *answers, _ = records
     assert run["protocol"] == "imported"
     assert run["imported"]["format"] == "plain"
@@ -78,55 +78,55 @@ def test_the_record_of_the_run_and_each_answer_have_their_origin(place):
     assert all(fingerprint.fullmatch(answer["fingerprint"]) for answer in answers)
 
 
-def test_the_manifest_says_so(place):
-    manifest = json.loads((folder_of(place, "n") / "manifest.json").read_text())
+def test_the_manifest_says_so(work_folder):
+    manifest = json.loads((folder_of(work_folder, "n") / "manifest.json").read_text())
     assert manifest["imported"]["format"] == "plain"
     entry = manifest["datasets"]["GUIElementGrounding"]
     assert (entry["protocol"], entry["imported"]["matched"]) == ("imported", 6)
-    run = json.loads((folder_of(place, "m", "T") / "manifest.json").read_text())
+    run = json.loads((folder_of(work_folder, "m", "T") / "manifest.json").read_text())
     assert "imported" not in run
 
 
-def test_the_list_of_all_runs_says_so(place, root):
-    listed = runs.evaluate("--runs", cwd=place, env={"LMUData": str(root)})
+def test_the_list_of_all_runs_says_so(work_folder, root):
+    listed = runs.evaluate("--runs", cwd=work_folder, env={"LMUData": str(root)})
     lines = [line for line in listed.stdout.splitlines() if "/I2" in line]
     assert len(lines) == 2
     assert all(line.endswith(f"({MARK})") for line in lines)
-    page = (place / "outputs" / "index.html").read_text()
+    page = (work_folder / "outputs" / "index.html").read_text()
     rows = re.findall(r"<tr><th scope=.row.*?</tr>", page)
     assert [MARK in row for row in rows] == ["/I2" in row for row in rows]
 
 
-def test_the_report_says_so_at_its_head(place):
-    summary = (folder_of(place, "m") / "report" / "data" / "summary_0.js").read_text()
+def test_the_report_says_so_at_its_head(work_folder):
+    summary = (folder_of(work_folder, "m") / "report" / "data" / "summary_0.js").read_text()
     assert re.search(rf'"run":"I\d{{8}}_G\w+ \S+ {MARK}"', summary)
     assert '"name":"Origin"' in summary
     assert "all images were sent as they are" not in summary  # nobody knows
     assert "no reply was cut off" not in summary
 
 
-def test_a_comparison_says_so_wherever_it_names_it(place, root):
-    arguments = ("--compare", folder_of(place, "m", "T"), folder_of(place, "n"))
-    result = runs.evaluate(*arguments, cwd=place, env={"LMUData": str(root)})
+def test_a_comparison_says_so_wherever_it_names_it(work_folder, root):
+    arguments = ("--compare", folder_of(work_folder, "m", "T"), folder_of(work_folder, "n"))
+    result = runs.evaluate(*arguments, cwd=work_folder, env={"LMUData": str(root)})
     assert result.code == 0
     assert "n (imported)" in result.stdout
     assert f"n (imported), GUIElementGrounding: {MARK}, scored here" in result.stdout
 
 
-def test_a_notebook_says_so(place):
-    results = load_run(folder_of(place, "n"))
+def test_a_notebook_says_so(work_folder):
+    results = load_run(folder_of(work_folder, "n"))
     assert results.imported["format"] == "plain"
     assert str(results).startswith(f"n ({MARK})")
-    assert load_run(folder_of(place, "m", "T")).imported is None
+    assert load_run(folder_of(work_folder, "m", "T")).imported is None
 
 
-def test_an_import_is_never_the_newest_run_while_there_is_a_run(place):
-    assert find_run(place / "outputs" / "m") == folder_of(place, "m", "T")
-    links = [path for path in (place / "outputs" / "m").iterdir() if path.is_symlink()]
+def test_an_import_is_never_the_newest_run_while_there_is_a_run(work_folder):
+    assert find_run(work_folder / "outputs" / "m") == folder_of(work_folder, "m", "T")
+    links = [path for path in (work_folder / "outputs" / "m").iterdir() if path.is_symlink()]
     assert links
     assert not [link for link in links if "/I2" in str(link.resolve())]
-    assert find_run(place / "outputs" / "n") == folder_of(place, "n")
-    assert not [path for path in (place / "outputs" / "n").iterdir() if path.is_symlink()]
+    assert find_run(work_folder / "outputs" / "n") == folder_of(work_folder, "n")
+    assert not [path for path in (work_folder / "outputs" / "n").iterdir() if path.is_symlink()]
 
 
 def test_an_import_of_a_part_stands_behind_a_whole_one_and_lists_no_sample_it_has_no_row_for(
@@ -141,10 +141,10 @@ def test_an_import_of_a_part_stands_behind_a_whole_one_and_lists_no_sample_it_ha
     other = write_lines(tmp_path / "other.jsonl", wrong)
     assert imported(tmp_path, root, other, "--as", "other").code == 0
     outputs = tmp_path / "outputs"
-    whole = find_run(outputs / "mine")
-    assert counts_of(whole)["missing"] == 0
+    whole_run = find_run(outputs / "mine")
+    assert counts_of(whole_run)["missing"] == 0
     newest, first = sorted(
-        (folder for folder in (outputs / "mine").glob("I*") if folder != whole),
+        (folder for folder in (outputs / "mine").glob("I*") if folder != whole_run),
         key=newest_start,
         reverse=True,
     )
@@ -155,7 +155,9 @@ def test_an_import_of_a_part_stands_behind_a_whole_one_and_lists_no_sample_it_ha
     assert "4 samples in common" in words
     result = runs.evaluate("--compare", outputs / "mine", first, cwd=tmp_path)
     words = " ".join(result.stdout.split())
-    assert f"{whole.name}, the newest run with all samples; there are also {newest.name}" in words
+    assert (
+        f"{whole_run.name}, the newest run with all samples; there are also {newest.name}" in words
+    )
     assert "2 samples in common" in words
     assert "no score: 4 of 6 samples have no answer" in words
     assert "average: B − A = 0.0" in words

@@ -64,12 +64,12 @@ def test_a_few_ids_that_fit_by_chance_decide_nothing(tmp_path, two_tables):
     assert 'fit each of "GUIElementGrounding", "ScreenSpotPro"; say which' in result.stderr
 
 
-@pytest.mark.parametrize("named", [("ScreenSpotPro", "L2"), ("L2", "ScreenSpotPro"), ()])
+@pytest.mark.parametrize("data_names", [("ScreenSpotPro", "L2"), ("L2", "ScreenSpotPro"), ()])
 @pytest.mark.parametrize("pro_count", [2, 10])
-def test_rows_of_two_data_sets_in_one_file_are_refused(tmp_path, two_tables, named, pro_count):
+def test_rows_of_two_data_sets_in_one_file_are_refused(tmp_path, two_tables, data_names, pro_count):
     rows = [*pro_rows(two_tables, pro_count), *plain_rows(two_tables)]
     file = write_lines(tmp_path / "mixed.jsonl", rows)
-    result = imported(tmp_path, two_tables, file, *(("--data", *named) if named else ()))
+    result = imported(tmp_path, two_tables, file, *(("--data", *data_names) if data_names else ()))
     assert result.code == 2
     assert "GUIElementGrounding (6 rows)" in result.stderr
     assert f"ScreenSpotPro ({pro_count} rows)" in result.stderr

@@ -27,8 +27,8 @@ def test_qwen3_5_collapses_the_oldest_of_more_than_twenty_screenshots():
     assert turns[1] == ("assistant", "Action: 0.")
     collapsed = "<tool_response>\nThis screenshot has been collapsed.\n</tool_response>"
     assert turns[2] == ("user", collapsed)
-    shown = images(qwen3_5.build_agent_prompt(line(*history), L3))
-    assert shown == [*(f"[{number}.png]" for number in range(2, 21)), "[/now.png]"]
+    image_names = images(qwen3_5.build_agent_prompt(line(*history), L3))
+    assert image_names == [*(f"[{number}.png]" for number in range(2, 21)), "[/now.png]"]
 
 
 def test_qwen3_5_has_a_line_for_steps_before_the_last_hundred():
@@ -75,7 +75,7 @@ def test_evocua_names_the_actions_that_were_read_where_a_reply_has_no_words_for_
 
 
 @pytest.mark.parametrize(
-    ("build", "shown", "told"),
+    ("build", "image_count", "step_text"),
     [
         (evocua.build_agent_prompt_s1, 4, "# Step {}:\n## Action:\nDo {}.\n"),
         (kimi.build_agent_prompt, 3, "# Step {}:\n◁think▷I see {}.◁/think▷## Action:\nDo {}.\n"),
@@ -86,7 +86,7 @@ def test_evocua_names_the_actions_that_were_read_where_a_reply_has_no_words_for_
         ),
     ],
 )
-def test_steps_without_a_screenshot_are_one_message_of_the_assistant(build, shown, told):
+def test_steps_without_a_screenshot_are_one_message_of_the_assistant(build, image_count, step_text):
     history = [
         {
             **step(n, f"## Thought\nso {n}\n## Action:\nDo {n}.\n## Code:\n```code\nx\n```"),
@@ -95,11 +95,13 @@ def test_steps_without_a_screenshot_are_one_message_of_the_assistant(build, show
         for n in range(5)
     ]
     messages = build(line(*history), L3)
-    steps = [told.format(number + 1, *[number] * (told.count("{}") - 1)) for number in range(5)]
-    old = 6 - shown
+    steps = [
+        step_text.format(number + 1, *[number] * (step_text.count("{}") - 1)) for number in range(5)
+    ]
+    old = 6 - image_count
     assert sketch(messages)[1] == ("assistant", "\n".join(steps[:old]))
-    said = [text for role, text in sketch(messages)[2:] if role == "assistant"]
-    assert said == steps[old:]
+    replies = [text for role, text in sketch(messages)[2:] if role == "assistant"]
+    assert replies == steps[old:]
     assert images(messages) == [*(f"[{n}.png]" for n in range(old, 5)), "[/now.png]"]
 
 

@@ -60,7 +60,7 @@ class Watched(MemoryRoom):
 
 
 @pytest.mark.parametrize(
-    ("limit", "sizes", "most"),
+    ("limit", "sizes", "most_taken"),
     [
         (100, [40] * 20, 80),
         (100, [100] * 6, 100),
@@ -69,7 +69,7 @@ class Watched(MemoryRoom):
         (0, [7] * 10, 7),
     ],
 )
-def test_no_more_is_taken_than_there_is_and_what_needs_more_comes_alone(limit, sizes, most):
+def test_no_more_is_taken_than_there_is_and_what_needs_more_comes_alone(limit, sizes, most_taken):
     room = Watched(limit)
     everybody = threading.Barrier(min(len(sizes), 10))
 
@@ -81,7 +81,7 @@ def test_no_more_is_taken_than_there_is_and_what_needs_more_comes_alone(limit, s
 
     with ThreadPoolExecutor(10 if len(sizes) % 10 == 0 else len(sizes)) as pool:
         assert sum(pool.map(take, sizes)) == sum(sizes)
-    assert 0 < room.most <= most
+    assert 0 < room.most <= most_taken
     assert room.now == 0
 
 
@@ -123,9 +123,9 @@ def test_a_crop_is_the_same_whether_it_is_cut_before_or_after(mode, tmp_path):
     file = tmp_path / ("image.tif" if mode == "CMYK" else "image.png")
     image.save(file)
     save_crop(file, CROP, tmp_path / "crop.png")
-    with Image.open(tmp_path / "crop.png") as crop, Image.open(file) as whole:
+    with Image.open(tmp_path / "crop.png") as crop, Image.open(file) as full_image:
         assert crop.mode == "RGB"
-        assert crop.tobytes() == whole.convert("RGB").crop((100, 50, 300, 200)).tobytes()
+        assert crop.tobytes() == full_image.convert("RGB").crop((100, 50, 300, 200)).tobytes()
 
 
 def test_a_crop_of_16_bits_is_scaled_and_one_of_a_turned_image_is_as_stored(tmp_path):
@@ -226,8 +226,8 @@ def test_crops_of_another_data_set_stay(zooming):
     stage, _, _ = zooming
     stage.run()
     other = stage.folder() / ".crops_Other_1"
-    mine = stage.folder() / f".crops_{L2}_1"
-    for folder in (other, mine):
+    own_folder = stage.folder() / f".crops_{L2}_1"
+    for folder in (other, own_folder):
         folder.mkdir()
         (folder / "a.png").touch()
     assert stage.run().code == 0

@@ -65,13 +65,13 @@ def test_the_router_asks_in_its_authors_words():
 )
 def test_of_two_models_the_one_whose_second_look_is_surer_answers(staged, second_looks, expected):
     firsts = {"a": [250, 250], "b": [750, 750]}
-    seen = []
+    views = []
 
     def answer(request):
         model = request.body["model"]
-        seen.append((model, shown(request)))
+        views.append((model, shown(request)))
         looks = [firsts[model], second_looks[model]]
-        coordinate = looks[sum(name == model for name, _ in seen) - 1]
+        coordinate = looks[sum(name == model for name, _ in views) - 1]
         return Reply("no" if coordinate is None else call(coordinate))
 
     stage = staged(pictures=[("os_web", WH)], answer=answer)
@@ -85,7 +85,7 @@ def test_of_two_models_the_one_whose_second_look_is_surer_answers(staged, second
     }
     result = stage.evaluate({"m": entry}, "--limit", "1", "--no-report", data=POINTS)
     assert result.code == 0, result.output
-    assert seen == [(model, WH) for model in ("a", "a", "b", "b")]
+    assert views == [(model, WH) for model in ("a", "a", "b", "b")]
     assert sample_of(stage)["point_frac"] == pytest.approx(expected)
 
 

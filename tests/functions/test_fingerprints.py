@@ -381,9 +381,9 @@ def test_a_module_that_has_moved_counts_by_the_name_and_in_the_place_that_it_had
     before = "from utils.targets import DECLINED\nfrom utils.zooming import Zoom\n"
     now = before.replace("utils.", "utils.geometry.")
     assert hash_of(now + rest + start) == hash_of(rest + before + start)
-    held = "from utils.zooming import Zoom\nzoom = Zoom(0.5)\ndef make():\n    a = zoom\n"
-    held += "    def start(m): return a\n    return start\nstart = make()"
-    assert hash_of(held.replace("utils.", "utils.geometry.")) == hash_of(held)
+    closure_code = "from utils.zooming import Zoom\nzoom = Zoom(0.5)\ndef make():\n    a = zoom\n"
+    closure_code += "    def start(m): return a\n    return start\nstart = make()"
+    assert hash_of(closure_code.replace("utils.", "utils.geometry.")) == hash_of(closure_code)
 
 
 def test_under_its_former_path_a_module_counts_as_itself(hash_of):

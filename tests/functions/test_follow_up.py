@@ -315,8 +315,8 @@ OTHER_ZOOMS = [
 
 
 @pytest.mark.parametrize("is_older", [False, True])
-@pytest.mark.parametrize(("settings", "named"), OTHER_ZOOMS)
-def test_scored_again_a_zoom_is_the_one_that_was_asked(lab, settings, named, is_older):
+@pytest.mark.parametrize(("settings", "setting_names"), OTHER_ZOOMS)
+def test_scored_again_a_zoom_is_the_one_that_was_asked(lab, settings, setting_names, is_older):
     (lab.folder / "mine.py").write_text(PER_999)
     lab.server.answer = Eyes(second="(301,777)")
     lab.run()
@@ -327,7 +327,7 @@ def test_scored_again_a_zoom_is_the_one_that_was_asked(lab, settings, named, is_
     finished = lab.run("--mode", "eval")
     assert lab.sample["point_frac"] == before["point_frac"]
     assert lab.sample["zoom"] == before["zoom"]
-    assert f"made with other settings than this config has ({named})" in finished.output
+    assert f"made with other settings than this config has ({setting_names})" in finished.output
     assert len(lab.server.requests) == 2
 
 

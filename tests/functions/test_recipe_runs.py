@@ -114,8 +114,8 @@ def test_a_parse_function_of_a_data_set_that_no_model_uses_is_told(models, is_to
     change = f"data.{L2}.parse_function=utils.coordinates.parse_per_mille"
     result = staged().evaluate(models, "--check", "--set", change, data=POINTS)
     assert result.code == 0, result.output
-    told = f"data.{L2}.parse_function: not used, because each model has its own parse function"
-    assert (told in result.output) is is_told
+    warning = f"data.{L2}.parse_function: not used, because each model has its own parse function"
+    assert (warning in result.output) is is_told
     assert (f'Set model."m".parse_function.{L2} instead' in result.output) is is_told
 
 
@@ -405,19 +405,19 @@ def test_a_recipe_is_shown_by_itself(name, capsys):
 
 def test_a_recipe_that_is_shown_has_its_prompt_and_settings(capsys):
     evaluate.main(["--recipes", "mai_ui"])
-    shown = capsys.readouterr().out
-    assert "[system, text] You are a GUI grounding agent." in shown
-    assert "[user, text] INSTRUCTION" in shown and "[user, image]" in shown
-    assert '{"temperature": 0, "max_tokens": 256}' in shown
-    assert "models.recipes.mai_ui.parse_point_of_999" in shown
-    assert "1,024 to 6,553,600 pixels, sides in steps of 32" in shown
-    assert "models.recipes.agents.mai_ui.parse_actions" in shown
+    printed = capsys.readouterr().out
+    assert "[system, text] You are a GUI grounding agent." in printed
+    assert "[user, text] INSTRUCTION" in printed and "[user, image]" in printed
+    assert '{"temperature": 0, "max_tokens": 256}' in printed
+    assert "models.recipes.mai_ui.parse_point_of_999" in printed
+    assert "1,024 to 6,553,600 pixels, sides in steps of 32" in printed
+    assert "models.recipes.agents.mai_ui.parse_actions" in printed
 
 
 def test_several_recipes_are_shown_one_after_the_other(capsys):
     evaluate.main(["--recipes", "mai_ui", "qwen3_vl"])
-    shown = capsys.readouterr().out
-    assert shown.index("mai_ui: MAI-UI\n") < shown.index("qwen3_vl: Qwen3-VL\n")
+    printed = capsys.readouterr().out
+    assert printed.index("mai_ui: MAI-UI\n") < printed.index("qwen3_vl: Qwen3-VL\n")
 
 
 @pytest.mark.parametrize(

@@ -407,8 +407,10 @@ def test_recipes_agree_with_the_authors_code_of_2026_as_far_as_they_follow_it():
         ("qwen3_5", "osworld_agent"): (75, 1),
         ("ui_venus_2", "computer_agent"): (40, 0),
     }
-    found = {key: (counts[key]["equal"], counts[key]["documented fallbacks"]) for key in agents}
-    assert found == agents
+    agent_counts = {
+        key: (counts[key]["equal"], counts[key]["documented fallbacks"]) for key in agents
+    }
+    assert agent_counts == agents
     assert sum(outcomes["equal"] for outcomes in counts.values()) > 1100
 
 

@@ -151,13 +151,15 @@ def of_tool(system, low, step):
 
 
 def qwen3(low, step):
-    told = "".join([f"Step {n}: {words}; " for n, words in ((1, "Tap A."), (2, "Write."))][:step])
+    history = "".join(
+        [f"Step {n}: {words}; " for n, words in ((1, "Tap A."), (2, "Write."))][:step]
+    )
     text = f"The user query: {GOAL}.\n"
     if low:
         text += f"Current step query: {INSTRUCTIONS[step]}\n"
     text += "Task progress (You have done the following operation on the current device): "
     system = PUBLISHED["qwen3_vl_mobile_use"]["system"]
-    return [("system", system), ("user", f"{text}{told}.\n"), ("user", f"[7_{step}.png]")]
+    return [("system", system), ("user", f"{text}{history}.\n"), ("user", f"[7_{step}.png]")]
 
 
 def turns(step, words):
@@ -328,7 +330,7 @@ def test_a_prompt_tells_what_its_level_and_its_history_tell_and_nothing_else(nam
     for line in rows(level, history):
         messages = asked(name, line)
         text = "\n".join(m["value"] for m in messages if m["type"] == "text")
-        shown = [m["value"] for m in messages if m["type"] == "image"]
+        images = [m["value"] for m in messages if m["type"] == "image"]
         is_alone = level == "low" and name in ("agentcpm_gui", "gui_r1")  # without the goal
         assert (GOAL in text) is not is_alone
         assert (line["step_instruction"] in text) is (level == "low")
@@ -343,8 +345,10 @@ def test_a_prompt_tells_what_its_level_and_its_history_tell_and_nothing_else(nam
             assert "reply 0" not in text
         if history in ("none", "own") and line["step"]:
             assert INSTRUCTIONS[0] not in text
-        assert shown.count(line["image_path"]) == 1
-        assert set(shown) <= {step["image_path"] for step in line["history"]} | {line["image_path"]}
+        assert images.count(line["image_path"]) == 1
+        assert set(images) <= {step["image_path"] for step in line["history"]} | {
+            line["image_path"]
+        }
 
 
 @pytest.mark.parametrize("history", ["instructions", "actions", "own"])
@@ -823,8 +827,8 @@ def test_replies_of_the_authors_evaluations_are_read_as_the_actions_they_are(off
         expected = step_cases.action_of(case)
         if not is_same(reading, expected):
             different.append(case["reply"])
-    known = [text for family, text in DIFFERENT if family == name]
-    assert [reply for reply in different if not any(text in reply for text in known)] == []
+    known_texts = [text for family, text in DIFFERENT if family == name]
+    assert [reply for reply in different if not any(text in reply for text in known_texts)] == []
     assert len(different) <= 6
 
 
@@ -1014,5 +1018,5 @@ def test_forms_for_steps_are_listed(capsys):
     printed = capsys.readouterr().out
     assert printed.count("recorded steps") == len(STEPS)
     evaluate.main(["--recipes", "infigui_r1"])
-    shown = capsys.readouterr().out
-    assert "models.recipes.infigui_r1.build_step_prompt" in shown and "history: actions" in shown
+    recipe = capsys.readouterr().out
+    assert "models.recipes.infigui_r1.build_step_prompt" in recipe and "history: actions" in recipe

@@ -41,13 +41,13 @@ def test_the_file_is_the_published_one():
 
 @pytest.mark.parametrize("rows", ROW_COUNTS)
 def test_each_set_of_rows_has_the_published_number_of_each_action(root, rows):
-    made = list(benchmark("AndroidControl", root, rows=rows).read_rows())
+    step_rows = list(benchmark("AndroidControl", root, rows=rows).read_rows())
     count, by_kind = ROW_COUNTS[rows]
-    kinds = kinds_of(made)
-    assert (len(made), tuple(kinds[kind] for kind in KINDS)) == (count, by_kind)
-    assert [row["id"] for row in made if row["problem"]] == []
+    kinds = kinds_of(step_rows)
+    assert (len(step_rows), tuple(kinds[kind] for kind in KINDS)) == (count, by_kind)
+    assert [row["id"] for row in step_rows if row["problem"]] == []
     if rows == "os_atlas":
-        assert {row["id"] for row in made} == step_cases.os_atlas_ids()
+        assert {row["id"] for row in step_rows} == step_cases.os_atlas_ids()
 
 
 def test_doubtful_rows_are_as_many_as_counted(root):

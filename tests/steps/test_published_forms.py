@@ -59,12 +59,12 @@ def test_episodes_of_infigui_r1_are_the_official_ones(tmp_path):
         folder_of(tmp_path / "theirs") / "android_control_test.json",
         [infigui_r1_row(episode) for episode in episodes],
     )
-    theirs = benchmark("AndroidControl", tmp_path / "theirs", history="actions")
-    rows = list(theirs.read_rows())
+    data_set = benchmark("AndroidControl", tmp_path / "theirs", history="actions")
+    rows = list(data_set.read_rows())
     official = official_rows(tmp_path, history="actions")
     assert len({row["episode"] for row in rows}) == COUNT
     assert rows == [official[row["id"]] for row in rows]
-    assert theirs.protocol.endswith("file of the form infigui_r1")
+    assert data_set.protocol.endswith("file of the form infigui_r1")
 
 
 @pytest.mark.parametrize("suffix", [".json", ".jsonl"])
@@ -75,10 +75,10 @@ def test_rows_of_gui_r1_are_found_by_instruction_history_and_action(tmp_path, le
     with_official(tmp_path)
     rows = [gui_r1_row(*step, level=level, has_history=True) for step in steps]
     write_json(folder_of(tmp_path) / f"androidcontrol_{level}_test{suffix}", rows)
-    made = benchmark("AndroidControl", tmp_path, level=level, form="gui_r1")
-    by_id = {row["id"]: row for row in made.read_rows()}
+    data_set = benchmark("AndroidControl", tmp_path, level=level, form="gui_r1")
+    by_id = {row["id"]: row for row in data_set.read_rows()}
     expected = {f"episode_{episode['episode_id']}_screenshot_{n}" for episode, n in steps}
-    notes = " ".join(made.notes(list(by_id), [], "all"))
+    notes = " ".join(data_set.notes(list(by_id), [], "all"))
     assert set(by_id) <= expected
     assert (len(by_id), notes.count("(several steps)")) == (count, COUNT - count)
     official = official_rows(tmp_path / "official", level=level)
@@ -91,13 +91,13 @@ def test_rows_of_gui_r1_keep_their_cut_texts_and_moved_points(tmp_path):
     with_official(tmp_path)
     rows = [gui_r1_row(*step, level="high", has_history=True) for step in steps]
     write_json(folder_of(tmp_path) / "androidcontrol_high_test.jsonl", rows)
-    made = benchmark("AndroidControl", tmp_path, form="gui_r1")
+    data_set = benchmark("AndroidControl", tmp_path, form="gui_r1")
     cut = {"texts": "first_word", "points": "per_mille"}
     official = benchmark("AndroidControl", tmp_path, form="official", **cut)
     expected = {row["id"]: row for row in official.read_rows()}
-    for row in made.read_rows():
+    for row in data_set.read_rows():
         size = (1080, 2400)
-        truth, true = made.truth_of(row, size), official.truth_of(expected[row["id"]], size)
+        truth, true = data_set.truth_of(row, size), official.truth_of(expected[row["id"]], size)
         assert (truth.action, truth.boxes_px) == (true.action, true.boxes_px)
 
 
@@ -111,9 +111,9 @@ def test_rows_of_curated_have_no_history_and_those_that_fit_several_steps_are_na
     ]
     with_official(tmp_path)
     write_json(folder_of(tmp_path) / "android_control_low_point.json", rows)
-    made = benchmark("AndroidControl", tmp_path, level="low", form="gui_r1")
-    assert [row["id"] for row in made.read_rows()] == ["episode_803_screenshot_1"]
-    [*_, note] = made.notes([1], [], "all")
+    data_set = benchmark("AndroidControl", tmp_path, level="low", form="gui_r1")
+    assert [row["id"] for row in data_set.read_rows()] == ["episode_803_screenshot_1"]
+    [*_, note] = data_set.notes([1], [], "all")
     assert "1 row cannot be found" in note and "row 1 (several steps)" in note
 
 
@@ -126,8 +126,8 @@ def test_of_a_whole_file_without_ids_nearly_all_rows_are_found_in_any_order(leve
         for number, step in enumerate(steps)
     ]
     random.Random(0).shuffle(rows)
-    found = find_steps(rows, episodes, level)
-    assert (len(found.recorded), len(found.left_out)) == (7708 - missing, missing)
+    matches = find_steps(rows, episodes, level)
+    assert (len(matches.recorded), len(matches.left_out)) == (7708 - missing, missing)
 
 
 def test_steps_of_uground_are_asked_one_by_one_with_their_trees(tmp_path):
@@ -136,19 +136,21 @@ def test_steps_of_uground_are_asked_one_by_one_with_their_trees(tmp_path):
     end["action"] = {"action_type": "status", "goal_status": "successful"}
     rows = [*(uground_row(*step) for step in steps), end]
     write_json(folder_of(tmp_path / "theirs") / "500_steps.json", rows)
-    made = benchmark("AndroidControl", tmp_path / "theirs", rule="uground", history="instructions")
-    by_id = {row["id"]: row for row in made.read_rows()}
+    data_set = benchmark(
+        "AndroidControl", tmp_path / "theirs", rule="uground", history="instructions"
+    )
+    by_id = {row["id"]: row for row in data_set.read_rows()}
     official = official_rows(tmp_path, rule="os_atlas", history="instructions")
     assert len(by_id) == COUNT
     for name, row in by_id.items():
-        truth = made.truth_of(row, BY_SIZE)
+        truth = data_set.truth_of(row, BY_SIZE)
         if row["step"] == 99:
             assert (truth.action.kind, truth.action.status) == ("finish", "success")
             continue
         same = ("goal", "step_instruction", "image_path", "episode", "step")
         assert [row[key] for key in same] == [official[name][key] for key in same]
-        told = [step["instruction"] for step in row["history"]]
-        assert told == [step["instruction"] for step in official[name]["history"]]
+        instructions = [step["instruction"] for step in row["history"]]
+        assert instructions == [step["instruction"] for step in official[name]["history"]]
         true = benchmark("AndroidControl", tmp_path).truth_of(official[name], BY_SIZE)
         assert truth.action == true.action
         assert [node.box_px for node in truth.tree] == list(true.boxes_px)
@@ -157,9 +159,9 @@ def test_steps_of_uground_are_asked_one_by_one_with_their_trees(tmp_path):
 def test_sampled_steps_have_no_history_of_own_replies(tmp_path):
     row = uground_row(official_episodes()[0], 1)
     write_json(folder_of(tmp_path) / "500_steps.json", [row])
-    made = benchmark("AndroidControl", tmp_path, history="own")
+    data_set = benchmark("AndroidControl", tmp_path, history="own")
     with pytest.raises(UserError, match='sampled, so they have no history "own"'):
-        list(made.read_rows())
+        list(data_set.read_rows())
 
 
 def test_rows_without_ids_need_the_official_file_beside_them(tmp_path):

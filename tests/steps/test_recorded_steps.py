@@ -96,9 +96,9 @@ def numbered_answers():
 def test_a_step_is_told_what_level_and_history_say_and_nothing_else(recorded, level, history):
     recorded.data["Steps"] |= {"level": level, "history": history}
     recorded.server.answer = numbered_answers()
-    asked = texts(recorded.run("--no-report", "--api-nproc", "1"))
-    assert asked[2] == TOLD[level, history]
-    assert len(asked) == 5
+    prompts = texts(recorded.run("--no-report", "--api-nproc", "1"))
+    assert prompts[2] == TOLD[level, history]
+    assert len(prompts) == 5
 
 
 def waits(request):
@@ -106,26 +106,26 @@ def waits(request):
     return Reply(f"Action: wait({len(request.text) % 7})")
 
 
-@pytest.mark.parametrize("at", range(1, 6))
-def test_own_replies_as_history_a_killed_run_goes_on_at_its_step(recorded, at):
+@pytest.mark.parametrize("killed_at", range(1, 6))
+def test_own_replies_as_history_a_killed_run_goes_on_at_its_step(recorded, killed_at):
     recorded.data["Steps"] |= {"level": "high", "history": "own"}
     recorded.server.answer = waits
     recorded.run("--no-report", "--work-dir", str(recorded.home / "whole"))
-    whole = {request.text for request in recorded.server.requests}
+    all_texts = {request.text for request in recorded.server.requests}
     recorded.server.requests.clear()
 
     def kill(request):
-        if len(recorded.server.requests) == at:
+        if len(recorded.server.requests) == killed_at:
             process.kill()
         return waits(request)
 
     recorded.server.answer = kill
     process = recorded.start("--api-nproc", "1", "--no-report")
     assert finish(process).code == -signal.SIGKILL
-    answered = {request.text for request in recorded.server.requests[: at - 1]}
+    answered = {request.text for request in recorded.server.requests[: killed_at - 1]}
     recorded.server.answer = waits
-    asked = {request.text for request in recorded.run("--no-report").requests}
-    assert asked == whole - answered
+    resumed_texts = {request.text for request in recorded.run("--no-report").requests}
+    assert resumed_texts == all_texts - answered
     assert recorded.run("--no-report").requests == []
     scores = [
         json.loads(next(folder.rglob("*_score.json")).read_bytes())
@@ -232,5 +232,5 @@ def test_a_wait_is_shown_with_its_duration_which_no_prompt_has():
     assert in_words(StepAction("wait")) == "wait()"
     answered = step_action([Action("wait", seconds=3.5)], (1080, 2400))
     assert in_words(answered) == "wait(3.5)" and answered == recorded
-    odd = step_action({"kind": "wait", "seconds": "soon"}, (1080, 2400))
-    assert in_words(odd) == "wait()"
+    unreadable = step_action({"kind": "wait", "seconds": "soon"}, (1080, 2400))
+    assert in_words(unreadable) == "wait()"

@@ -29,12 +29,12 @@ def rows_of(name, root, **settings):
     return list(benchmark(name, root, **settings).read_rows())
 
 
-def judged(made, rows, answers):
+def judged(data_set, rows, answers):
     """The results of some answers, None for what cannot be read."""
     judgements = []
     for row, answer in zip(rows, answers, strict=True):
-        parsed = made.answer_of(answer, WH)
-        judgements.append(made.judge_parsed(row, Sizes(file_wh=WH), parsed, "reply"))
+        parsed = data_set.answer_of(answer, WH)
+        judgements.append(data_set.judge_parsed(row, Sizes(file_wh=WH), parsed, "reply"))
     return [judgement.counted for judgement in judgements]
 
 
@@ -116,12 +116,12 @@ def odyssey_of_six_categories(root):
 
 def test_the_authors_figures_stand_beside_ours_under_their_names(tmp_path):
     odyssey_of_six_categories(tmp_path)
-    made = benchmark("GUIOdyssey", tmp_path)
-    rows = list(made.read_rows())
+    data_set = benchmark("GUIOdyssey", tmp_path)
+    rows = list(data_set.read_rows())
     done, right_text = {"kind": "finish", "status": "success"}, {"kind": "type", "text": "hello"}
     answers = [done, right_text, *[done, {"kind": "type", "text": "x"}] * 5]
-    results = judged(made, rows, answers)
-    scores = made.summarise(results, {})
+    results = judged(data_set, rows, answers)
+    scores = data_set.summarise(results, {})
     assert scores["SR"] == pytest.approx(100 * 7 / 12)
     assert scores["Episodes"] == pytest.approx(100 / 6)
     assert scores["official"] == pytest.approx(
@@ -136,9 +136,11 @@ def test_the_authors_figures_stand_beside_ours_under_their_names(tmp_path):
 
 def test_other_splits_have_no_mean_of_categories(tmp_path):
     write_odyssey(tmp_path, {"1": ("Shopping", 1, [odyssey_step(0)])}, "app")
-    made = benchmark("GUIOdyssey", tmp_path, split="app")
-    results = judged(made, list(made.read_rows()), [{"kind": "finish", "status": "success"}])
-    official = made.summarise(results, {})["official"]
+    data_set = benchmark("GUIOdyssey", tmp_path, split="app")
+    results = judged(
+        data_set, list(data_set.read_rows()), [{"kind": "finish", "status": "success"}]
+    )
+    official = data_set.summarise(results, {})["official"]
     assert (official["macro AMS"], official["micro AMS"]) == (100, None)
 
 
@@ -160,10 +162,10 @@ def as_fractions(steps):
 
 
 def test_boxes_of_aitz_are_pixels_or_fractions(root):
-    made = benchmark("AITZ", root)
-    pixels = [made.truth_of(row, (1080, 2400)) for row in made.read_rows()]
+    data_set = benchmark("AITZ", root)
+    pixels = [data_set.truth_of(row, (1080, 2400)) for row in data_set.read_rows()]
     change_steps(root, "AITZ", as_fractions)
-    fractions = [made.truth_of(row, (1080, 2400)) for row in made.read_rows()]
+    fractions = [data_set.truth_of(row, (1080, 2400)) for row in data_set.read_rows()]
     for one, other in zip(pixels, fractions, strict=True):
         assert one.action == other.action
         assert one.boxes_frac[0] == pytest.approx(other.boxes_frac[0])
@@ -171,20 +173,20 @@ def test_boxes_of_aitz_are_pixels_or_fractions(root):
 
 @pytest.mark.parametrize("name", ["AITZ", "CAGUI"])
 def test_a_short_touch_is_a_click_and_a_long_one_a_swipe(root, name):
-    made = benchmark(name, root)
-    rows = list(made.read_rows())
-    kinds = [made.truth_of(row, WH).action.kind for row in rows]
+    data_set = benchmark(name, root)
+    rows = list(data_set.read_rows())
+    kinds = [data_set.truth_of(row, WH).action.kind for row in rows]
     assert kinds == ["click", "swipe", "type", "finish"]
     assert {row["labels"]["part"] for row in rows} <= {"general", "domestic"}
 
 
 def test_aitz_is_judged_by_both_rules_and_the_broken_one_is_named_so(root):
-    made = benchmark("AITZ", root)
-    rows = list(made.read_rows())
-    click, *_ = [made.truth_of(row, WH).action.as_json() for row in rows]
+    data_set = benchmark("AITZ", root)
+    rows = list(data_set.read_rows())
+    click, *_ = [data_set.truth_of(row, WH).action.as_json() for row in rows]
     swipe = {"kind": "swipe", "direction": "up", "convention": "finger"}
     text = {"kind": "type", "text": "06:30"}
-    scores = made.summarise(judged(made, rows, [click, swipe, text, {"kind": "wait"}]), {})
+    scores = data_set.summarise(judged(data_set, rows, [click, swipe, text, {"kind": "wait"}]), {})
     success = {name: block["SR"] for name, block in scores["by_rule"].items()}
     assert success == {"aitz_agentcpm": 100, "aitz_coat_broken": 50}  # waiting is an end
 
@@ -198,17 +200,17 @@ def test_the_low_level_of_aitz_is_the_description_and_cagui_has_none(root):
 
 @pytest.mark.parametrize("name", ["GUIOdyssey", "AITZ", "CAGUI", "AgentNetBench"])
 def test_no_box_of_the_annotation_is_told_with_earlier_actions(root, name):
-    told = json.dumps([row["history"] for row in rows_of(name, root, history="actions")])
-    assert '"action"' in told
-    assert not [word for word in ("bbox", "ui_positions", "judged", "ctrl") if word in told]
+    history = json.dumps([row["history"] for row in rows_of(name, root, history="actions")])
+    assert '"action"' in history
+    assert not [word for word in ("bbox", "ui_positions", "judged", "ctrl") if word in history]
 
 
 # -- AgentNetBench --------------------------------------------------------------------------------
 
 
 def desktop(root, **settings):
-    made = benchmark("AgentNetBench", root, **settings)
-    return made, list(made.read_rows())
+    data_set = benchmark("AgentNetBench", root, **settings)
+    return data_set, list(data_set.read_rows())
 
 
 @pytest.mark.parametrize(
@@ -230,33 +232,33 @@ def desktop(root, **settings):
     ],
 )
 def test_lists_of_actions_are_read_and_score_between_0_and_1(root, number, answer, score):
-    made, rows = desktop(root)
-    [result] = judged(made, rows[number : number + 1], [answer])
+    data_set, rows = desktop(root)
+    [result] = judged(data_set, rows[number : number + 1], [answer])
     assert result.worth[0][2] == pytest.approx(score, abs=1e-6)
     assert (result.verdict.value == "unparsed") == (answer is None)
 
 
 def test_a_drag_is_two_actions_and_keys_have_many_names():
-    made = BENCHMARK["AgentNetBench"]
-    read = made.answer_of
+    benchmark_class = BENCHMARK["AgentNetBench"]
+    read = benchmark_class.answer_of
     drag = {"kind": "drag", "point": [0.1, 0.1], "to_point": [0.2, 0.2]}
-    assert [str(action) for action in read(made, [drag], WH)] == [
+    assert [str(action) for action in read(benchmark_class, [drag], WH)] == [
         "moveto(0.100, 0.100)",
         "dragto(0.200, 0.200)",
     ]
-    [action] = read(made, [DesktopAction("press", keys=("Esc",))], WH)
+    [action] = read(benchmark_class, [DesktopAction("press", keys=("Esc",))], WH)
     assert action.keys == ("escape",)
 
 
 def test_the_authors_columns_stand_beside_the_average(root):
-    made, rows = desktop(root)
+    data_set, rows = desktop(root)
     answers = [
         [{"kind": "click", "point": [0.08, 0.09]}],
         [{"kind": "type", "text": "hour"}],
         [{"kind": "click", "point": [0.9, 0.9]}],
         [{"kind": "done"}],
     ]
-    scores = made.summarise(judged(made, rows, answers), {})
+    scores = data_set.summarise(judged(data_set, rows, answers), {})
     text = 100 * (4 / 9) / 0.8
     expected = {"Average": (200 + text) / 4, "coordinate": 50, "content": text, "function": 100}
     assert scores["official"] == pytest.approx(expected)
@@ -264,8 +266,8 @@ def test_the_authors_columns_stand_beside_the_average(root):
 
 
 def test_earlier_actions_are_told_as_calls_and_without_their_alternatives(root):
-    made, rows = desktop(root, history="actions", level="low")
-    text = made.user_text(rows[1])
+    data_set, rows = desktop(root, history="actions", level="low")
+    text = data_set.user_text(rows[1])
     assert '1. ["click(0.081, 0.091)"]' in text
     assert "ctrl" not in text
     assert text.endswith("The next step: Search for hourglass.")

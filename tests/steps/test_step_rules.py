@@ -310,11 +310,11 @@ def test_gui_r1_compares_the_origin_where_there_is_no_point():
 
 
 def test_grounding_of_curated_and_gui_r1_does_not_ask_for_the_type():
-    held = StepAction("long_press", point=(0.5, 0.5))
+    long_press = StepAction("long_press", point=(0.5, 0.5))
     truth = click_truth(540, 1200)
-    assert triple("curated_point", held, truth) == (False, True, False)
-    assert triple("gui_r1", held, truth) == (False, True, True)
-    assert triple("qwen", held, truth) == (False, False, False)
+    assert triple("curated_point", long_press, truth) == (False, True, False)
+    assert triple("gui_r1", long_press, truth) == (False, True, True)
+    assert triple("qwen", long_press, truth) == (False, False, False)
 
 
 @pytest.mark.parametrize("rule", ANDROID_CONTROL_RULES)
@@ -488,16 +488,16 @@ def test_agentcpm_takes_an_end_for_waiting_and_drops_rows_that_open_apps():
 
 def test_agentcpm_has_no_long_presses_on_android_control():
     truth = click_truth(540, 1200, action="long_press")
-    held = StepAction("long_press", point=(0.5, 0.5))
-    assert triple("agentcpm", held, truth) == (False, False, False)
+    long_press = StepAction("long_press", point=(0.5, 0.5))
+    assert triple("agentcpm", long_press, truth) == (False, False, False)
     assert triple("agentcpm", click(540, 1200), truth) == (True, True, True)
-    assert triple("agentcpm", held, click_truth(540, 1200)) == (False, False, False)
+    assert triple("agentcpm", long_press, click_truth(540, 1200)) == (False, False, False)
 
 
 def test_long_presses_are_in_the_grounding_of_some_rules():
     truth = click_truth(540, 1200, action="long_press")
-    held = StepAction("long_press", point=(0.5, 0.5))
-    grounded = {rule: judged(rule, held, truth).grounding for rule in ANDROID_CONTROL_RULES}
+    long_press = StepAction("long_press", point=(0.5, 0.5))
+    grounded = {rule: judged(rule, long_press, truth).grounding for rule in ANDROID_CONTROL_RULES}
     assert [rule for rule, grounding in grounded.items() if grounding] == [
         "clawgui",
         "gui_r1",
@@ -558,9 +558,9 @@ def test_uground_takes_a_click_on_the_name_for_opening_and_on_back_for_going_bac
 
 def test_uground_compares_the_text_of_typing_too():
     truth = uground_truth(typed("abc"), (110, 110))
-    there = StepAction("type", text="abc", point=(0.1, 0.05))
+    same_text = StepAction("type", text="abc", point=(0.1, 0.05))
     other = StepAction("type", text="abd", point=(0.1, 0.05))
-    assert triple("uground", there, truth) == (True, True, True)
+    assert triple("uground", same_text, truth) == (True, True, True)
     assert triple("uground", other, truth) == (True, False, False)
 
 
@@ -827,8 +827,8 @@ def test_official_figures_leave_rows_out_that_the_scripts_leave_out():
     rows = rows_of("clawgui", [RIGHT, MISS, UNREAD])
     official = clawgui.official_figures(rows)
     assert (official["accuracy"], official["grounding"]) == ((1, 3), (1, 2))
-    held = (click(1, 2399), click_truth(540, 1200, action="long_press"))
-    rows = rows_of("gui_r1", [RIGHT, held, (WAIT, WAIT_TRUTH)])
+    click_for_press = (click(1, 2399), click_truth(540, 1200, action="long_press"))
+    rows = rows_of("gui_r1", [RIGHT, click_for_press, (WAIT, WAIT_TRUTH)])
     official = gui_r1.official_figures(rows)
     assert (official["GR"], figures(rows)["Grounding"]) == ((1, 1), (1, 2))
 

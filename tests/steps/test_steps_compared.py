@@ -42,8 +42,8 @@ def test_every_rule_has_a_column_in_the_table_of_figures(compared, recorded):
 
 def test_intervals_go_by_episode_and_whole_episodes_have_a_figure(compared):
     assert "episodes" in compared.partition("A: m (baseline), B: n")[2].splitlines()[1]
-    [whole] = [line for line in compared.splitlines() if line.startswith("whole episodes")]
-    assert whole.split()[2:6] == ["2", "2", "100.00", "0.00"]
+    [episodes_line] = [line for line in compared.splitlines() if line.startswith("whole episodes")]
+    assert episodes_line.split()[2:6] == ["2", "2", "100.00", "0.00"]
 
 
 def test_what_was_recorded_and_what_was_answered_stand_in_words(compared):
@@ -139,11 +139,11 @@ def test_of_two_runs_a_rule_is_open_whose_verdicts_differ_and_colours_are_those_
         rules = tab.page.locator(".rules details")
         texts = [" ".join(text.split()) for text in rules.locator("summary").all_inner_texts()]
         assert texts[0] == "os_atlas score of A and B A hit B hit"
-        [shown] = tab.page.locator(".rules details[open] summary").all_inner_texts()
-        assert "A hit B miss" in " ".join(shown.split())
+        [summary] = tab.page.locator(".rules details[open] summary").all_inner_texts()
+        assert "A hit B miss" in " ".join(summary.split())
         tab.go("#/sample/Steps/1")
-        [shown] = tab.page.locator(".rules details[open] summary").all_inner_texts()
-        assert shown.startswith("os_atlas")
+        [summary] = tab.page.locator(".rules details[open] summary").all_inner_texts()
+        assert summary.startswith("os_atlas")
         colours = [tab.page.locator(f"#canvas .point.of-{mark}").evaluate(COLOUR) for mark in "ra"]
         tab = open_tab(recorded.folder("m") / "report" / "index.html")
         tab.go("#/sample/Steps/1")

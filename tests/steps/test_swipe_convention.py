@@ -65,18 +65,21 @@ def test_a_drag_is_compared_by_where_it_moves_the_content():
 
 
 @pytest.mark.parametrize(
-    ("steps", "convention", "asked"),
+    ("steps", "convention", "rule_convention"),
     [
         pytest.param(swipes(2, 34, 4), "finger", "content", id="85 % by one, 5 % by the other"),
         pytest.param(swipes(0, 10), "finger", "content", id="ten are enough"),
         pytest.param(swipes(20, 1, hits="finger"), "content", "finger", id="the other way"),
     ],
 )
-def test_the_other_convention_is_named_with_what_to_do(steps, convention, asked):
+def test_the_other_convention_is_named_with_what_to_do(steps, convention, rule_convention):
     section = swipe_convention(columns_of(steps), SETTINGS)
     [warning] = section["findings"]
     assert f"seems to use the convention of the {convention}: " in warning.summary
-    assert f"the rule of the score uses the convention of the {asked}: 0 of these" in warning.detail
+    assert (
+        f"the rule of the score uses the convention of the {rule_convention}: 0 of these"
+        in warning.detail
+    )
     assert warning.setting == SETTINGS.parser_setting
     assert warning.row in section["at"] and warning.fix
     assert "one way" not in warning.detail

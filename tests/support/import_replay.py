@@ -115,17 +115,17 @@ def differences(expected: Mapping[str, Any], result: Result) -> tuple[list[str],
     equal: list[str] = []
     different: list[str] = []
     counts = result.counts
-    found: dict[str, Any] = {
-        name: counts.get(ours, 0) for name, ours in COUNTS.items() if name in expected
+    actual: dict[str, Any] = {
+        name: counts.get(count_name, 0) for name, count_name in COUNTS.items() if name in expected
     }
     if "rows in the file" in expected:
-        found["rows in the file"] = counts.get("rows", 0) + counts.get("torn", 0)
+        actual["rows in the file"] = counts.get("rows", 0) + counts.get("torn", 0)
     if "cells" in expected:
-        found["cells"] = cells_of(result.samples)
+        actual["cells"] = cells_of(result.samples)
     if "without refusals" in expected:
-        there = [facts for facts in result.samples if facts["split"] != "refusal"]
-        found["without refusals"] = [sum(facts["hit"] for facts in there), len(there)]
-    for name, value in found.items():
+        present = [facts for facts in result.samples if facts["split"] != "refusal"]
+        actual["without refusals"] = [sum(facts["hit"] for facts in present), len(present)]
+    for name, value in actual.items():
         if value == expected[name]:
             equal.append(name)
         else:
@@ -146,11 +146,11 @@ def cells_of(samples: list[dict[str, Any]]) -> dict[str, list[int]]:
 def world_differences(expected: Mapping[str, Any], result: Result) -> tuple[list[str], list[str]]:
     """The same of a folder of episodes."""
     counts = result.scores.get("counts") or {}
-    found: dict[str, Any] = {}
+    actual: dict[str, Any] = {}
     if "must not be unpickled" in expected:
         refused = expected["must not be unpickled"]
-        found["episodes"] = counts.get("episodes", 0) + result.counts.get("refused", 0)
-        found["must not be unpickled"] = {
+        actual["episodes"] = counts.get("episodes", 0) + result.counts.get("refused", 0)
+        actual["must not be unpickled"] = {
             name: calls
             for name, calls in refused.items()
             if all(
@@ -161,9 +161,9 @@ def world_differences(expected: Mapping[str, Any], result: Result) -> tuple[list
         ends = Counter(str(facts["verdict"]) for facts in result.samples)
         kinds = {"success": ends["hit"], "failure": ends["miss"]}
         nan = [name for name in expected["of the others"] if name.startswith("NaN")]
-        found["of the others"] = {**kinds, **dict.fromkeys(nan, ends["None"])}
+        actual["of the others"] = {**kinds, **dict.fromkeys(nan, ends["None"])}
     else:
-        found = {
+        actual = {
             "episodes": counts.get("episodes"),
             "with a score": counts.get("scored"),
             "unreadable score": counts.get("unreadable score"),
@@ -173,10 +173,10 @@ def world_differences(expected: Mapping[str, Any], result: Result) -> tuple[list
             "of all episodes": (result.scores.get("mean_score") or 0) / 100,
             "domains": result.scores.get("domains"),
         }
-    equal = [name for name, value in found.items() if _is_equal(value, expected.get(name))]
+    equal = [name for name, value in actual.items() if _is_equal(value, expected.get(name))]
     different = [
         f"{name}: expected {expected.get(name)}, found {value}"
-        for name, value in found.items()
+        for name, value in actual.items()
         if name not in equal
     ]
     return equal, different

@@ -149,18 +149,18 @@ class Outcome:
     """A text for each point that is not the logged one."""
 
 
-def evaluate_log(folder: Path, log: Log, place: Path, limit: int | None = None) -> Outcome:
+def evaluate_log(folder: Path, log: Log, work_folder: Path, limit: int | None = None) -> Outcome:
     """Run a log through the program.
 
     Args:
         folder: of the logs.
         log: one of `LOGS`.
-        place: an empty folder for data and outputs.
+        work_folder: an empty folder for data and outputs.
         limit: how many of its rows; None: all.
     """
     import evaluate
 
-    os.environ["LMUData"] = str(place / "data")  # noqa: SIM112 - the name is the user's
+    os.environ["LMUData"] = str(work_folder / "data")  # noqa: SIM112 - the name is the user's
     os.environ.pop("IMAGE_ROOT_DIR", None)
     rows = rows_of(folder, log.name)[:limit]
     polygons = {
@@ -168,20 +168,20 @@ def evaluate_log(folder: Path, log: Log, place: Path, limit: int | None = None) 
         for row in rows_of(folder, POLYGONS)
         if len(row["bbox_xyxy"]) > 4
     }
-    lay_out(log, rows, place / "data", polygons)
+    lay_out(log, rows, work_folder / "data", polygons)
     replies = {f"row {number}": [row["reply"]] for number, row in enumerate(rows)}
     if log.first_look:
         firsts = {(row["id"], row["img"]): row for row in rows_of(folder, log.first_look)}
         for number, row in enumerate(rows):
             replies[f"row {number}"].insert(0, firsts[row["id"], row["img"]]["reply"])
-    replies_file = place / "replies.json"
+    replies_file = work_folder / "replies.json"
     replies_file.write_text(json.dumps(replies), encoding="utf-8")
     entry = {"recipe": log.recipe, "imp_type": "custom", "model_path": f"{HERE}.Logged"}
     kwargs = {"replies": str(replies_file), **log.settings.get("kwargs", {})}
     model = {**entry, **log.settings, "kwargs": kwargs}
-    config = place / "config.json"
+    config = work_folder / "config.json"
     config.write_text(json.dumps({"model": {"m": model}, "data": {log.dataset: {}}}))
-    [result] = evaluate.run(config, work_dir=str(place / "outputs"), quiet=True)
+    [result] = evaluate.run(config, work_dir=str(work_folder / "outputs"), quiet=True)
     [samples] = result.folder.glob("*_samples.jsonl")
     _, *lines = map(json.loads, samples.read_text(encoding="utf-8").splitlines())
     return _compared(log, rows, lines)
@@ -214,8 +214,8 @@ def _compared(log: Log, rows: Sequence[Any], lines: Sequence[Any]) -> Outcome:
 def outcomes(folder: Path) -> Iterator[tuple[Log, Outcome]]:
     """Yield each log with what came of it."""
     for log in LOGS:
-        with tempfile.TemporaryDirectory() as place:
-            yield log, evaluate_log(folder, log, Path(place))
+        with tempfile.TemporaryDirectory() as work_folder:
+            yield log, evaluate_log(folder, log, Path(work_folder))
 
 
 def main(arguments: list[str]) -> int:

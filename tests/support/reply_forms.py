@@ -156,9 +156,9 @@ FORMS = {
 
 def reply_of(form, dice):
     """A reply of a form, maybe behind thinking or with words around it, and what it says."""
-    reply, said = FORMS[form](dice)
+    reply, content = FORMS[form](dice)
     before = dice.choice(THOUGHTS)
     if form in POINT_FORMS and form not in ("bare", "label"):
         before += dice.choice(("", "", f"Click {dice.choice(WORDS)}: "))
     after = dice.choice(("", "", "\n")) if form in POINT_FORMS else ""
-    return before + reply + after, said
+    return before + reply + after, content

@@ -91,7 +91,7 @@ def compare_cases(
     cases: Mapping[str, Case],
     ran: Ran,
     totals: Mapping[str, Any],
-    whole: Sequence[Case] | None,
+    all_cases: Sequence[Case] | None,
 ) -> None:
     """Compare the verdicts of a rule on the cases of a file, and their totals.
 
@@ -99,12 +99,12 @@ def compare_cases(
         field: of a case with the expected verdict.
         cases: those of this rule, by id of their rows.
         totals: of the file.
-        whole: all cases of the file; None: some were left out, so that its totals say nothing.
+        all_cases: all cases of the file; None: some were left out, so that its totals say nothing.
     """
     comparison.cell("rows with an answer", len({*cases} & {*ran.lines}), len(cases))
     comparison.cell("rows that failed", ran.score["counts"]["failed"], 0)
     if file == "agentnetbench":
-        _compare_desktop(comparison, cases, ran, totals, whole)
+        _compare_desktop(comparison, cases, ran, totals, all_cases)
         return
     equal: Counter[str] = Counter()
     compared = {row_id: case for row_id, case in cases.items() if is_compared(case)}
@@ -126,7 +126,7 @@ def compare_cases(
         comparison.remarks.append(f"{dropped} of them the rule drops, here as there")
     _name(comparison, "by_reply", rule, field, cases, ran)
     _name(comparison, "crash", rule, field, cases, ran)
-    _compare_totals(comparison, file, rule, field, cases, ran, totals, whole)
+    _compare_totals(comparison, file, rule, field, cases, ran, totals, all_cases)
 
 
 def _name(
@@ -173,7 +173,7 @@ def _compare_totals(
     cases: Mapping[str, Case],
     ran: Ran,
     totals: Mapping[str, Any],
-    whole: Sequence[Case] | None,
+    all_cases: Sequence[Case] | None,
 ) -> None:
     """Compare the file's totals with its cases, and the score file with both.
 
@@ -191,10 +191,12 @@ def _compare_totals(
         comparison.remarks.append("the file has cases for two rules: totals from the samples file")
     for name, (right, count) in counts_of(triples).items():
         are_equal = is_near(actual[name][0], right) and actual[name][1] == count
-        shown = (round(actual[name][0], 6), actual[name][1])
-        comparison.cell(f"total of {name}", (right, count) if are_equal else shown, (right, count))
-    if whole is not None:
-        judged = [case for case in whole if "crash" not in case["expected"]]
+        rounded = (round(actual[name][0], 6), actual[name][1])
+        comparison.cell(
+            f"total of {name}", (right, count) if are_equal else rounded, (right, count)
+        )
+    if all_cases is not None:
+        judged = [case for case in all_cases if "crash" not in case["expected"]]
         sums = counts_of([expected_triple(case[field]) for case in judged])
         for name, published in official_totals(file, field, totals, len(judged)).items():
             right, count = sums[name]
@@ -206,11 +208,11 @@ def _compare_totals(
             _compare_odyssey_scores(comparison, cases, ran, totals)
         if file == "uground":
             _compare_uground_counts(comparison, ran, totals)
-    shown = ", ".join(
+    totals_text = ", ".join(
         f"{name} {right:g} of {count:g}" for name, (right, count) in actual.items() if count
     )
     state = "equal" if len(comparison.different) == before else "DIFFERENT"
-    comparison.remarks.append(f"totals {state}: {shown}")
+    comparison.remarks.append(f"totals {state}: {totals_text}")
 
 
 def official_totals(
@@ -309,7 +311,7 @@ def _compare_desktop(
     cases: Mapping[str, Case],
     ran: Ran,
     totals: Mapping[str, Any],
-    whole: Sequence[Case] | None,
+    all_cases: Sequence[Case] | None,
 ) -> None:
     """Compare the scores of steps, each between 0 and 1."""
     equal = 0
@@ -325,7 +327,7 @@ def _compare_desktop(
     mean = sum(case["expected"]["total"] for case in cases.values()) / len(cases)
     average = ran.score["official"]["Average"] / 100
     comparison.cell("Average of the score file", average, mean)
-    if whole is not None:
+    if all_cases is not None:
         comparison.cell("mean: the cases beside the file's total", mean, totals["mean_total"])
     comparison.remarks.append(f"Average {100 * average:.4f}")
 
@@ -359,7 +361,7 @@ def compare_cross_table(
     for name in table["totals_all_rows"]:
         word = name.partition(" ")[0]
         rule = TABLE_RULES.get(word, word)
-        key = next((key for key, own in own_names.items() if own == rule), rule)
+        key = next((key for key, rule_name in own_names.items() if rule_name == rule), rule)
         comparison = Comparison(f"{rule} (cross_table.json)")
         for dataset, row_set in (
             ("AllRows", "totals_all_rows"),
@@ -410,8 +412,10 @@ def _compare_table_row(
         expected = f"{official['click_match_num']} of {official['all_click_num']}"
         actual = ran.official(f"{rule}: click_match_acc")
         comparison.cell(f"{dataset}, click_match_acc", actual, expected)
-    shown = ", ".join(f"{name} {right:g} of {count}" for name, (right, count) in counts.items())
-    comparison.remarks.append(f"{dataset}: {shown}")
+    counts_text = ", ".join(
+        f"{name} {right:g} of {count}" for name, (right, count) in counts.items()
+    )
+    comparison.remarks.append(f"{dataset}: {counts_text}")
 
 
 def _episodes(block: Mapping[str, Any]) -> tuple[int, int]:

@@ -39,9 +39,9 @@ def benchmark(name: str, root: Path, **settings: Any) -> StepBenchmark:
     kind = BENCHMARK[name]
     assert issubclass(kind, StepBenchmark)
     (root / kind.folder / kind.images).mkdir(parents=True, exist_ok=True)
-    made = kind(root / kind.folder, name)
-    made.configure(settings)
-    return made
+    data_set = kind(root / kind.folder, name)
+    data_set.configure(settings)
+    return data_set
 
 
 def write_json(path: Path, content: Any) -> Path:
@@ -77,7 +77,7 @@ def gui_r1_row(
     step = episode["steps"][number]
     options = step["check_options"]
     earlier = [before["step_instruction"] for before in episode["steps"][:number]]
-    told = "".join(f"Step {place}: {text}\n" for place, text in enumerate(earlier, 1))
+    history = "".join(f"Step {position}: {text}\n" for position, text in enumerate(earlier, 1))
     kind = PUBLISHED_KINDS.get(options["action"], options["action"])
     point = NO_POINT
     if "coordinate" in options:
@@ -94,7 +94,7 @@ def gui_r1_row(
         "ui_type": kind,
     }
     if has_history:
-        row["history"] = f" \n{told or 'None'}\n"
+        row["history"] = f" \n{history or 'None'}\n"
     return row
 
 

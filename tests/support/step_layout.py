@@ -205,8 +205,8 @@ def uground_columns(case: Mapping[str, Any]) -> dict[str, Any]:
 def odyssey_step(case: Mapping[str, Any]) -> dict[str, Any]:
     """The annotated step of a case of GUI-Odyssey, written from its truth where it has none."""
     if "raw_step" in case:
-        named = {name: case[name] for name in ("category", "step_length") if name in case}
-        return {"raw_step": case["raw_step"], **named}
+        labels = {name: case[name] for name in ("category", "step_length") if name in case}
+        return {"raw_step": case["raw_step"], **labels}
     if isinstance(case["truth"], dict):
         action = truth_of_aitz_step(case["truth"]).action
     else:

@@ -237,8 +237,8 @@ def replay_official(
         field_name = next(rules_of(file, case)[rule] for case in of_rule.values())
         if added:
             compare_rule_alone(comparison, added, judge_alone(rule))
-        whole = None if limit is not None else cases
-        compare_cases(comparison, file, rule, field_name, of_rule, ran, totals, whole)
+        all_cases = None if limit is not None else cases
+        compare_cases(comparison, file, rule, field_name, of_rule, ran, totals, all_cases)
     return list(comparisons.values())
 
 
@@ -277,8 +277,8 @@ def replay_real(path: Path, folder: Path, steps: Mapping[str, Any]) -> list[Comp
     replay = Replay(path.stem, {"Steps": OFFICIAL_ROWS})
     by_id: dict[str, Case] = {}
     for number, row in enumerate(content["rows"], 1):
-        ended = {"action": "terminate", "status": "success"}
-        recorded = ended if row["row"] is None else options_of(row, steps)
+        ending = {"action": "terminate", "status": "success"}
+        recorded = ending if row["row"] is None else options_of(row, steps)
         step = LaidStep(number, 0, f"case {number}", recorded)
         replay.add(step, row["action"])
         by_id[step.row_id] = row
@@ -344,10 +344,10 @@ def comparisons_of(folder: Path, keep: Path, limit: int | None = None) -> Iterat
         jobs += [(path, replay_cross_table) for path in tables]
         jobs += [(path, replay_real) for path in sorted((folder / "real").glob("*.json"))]
     for path, replay in jobs:
-        place = keep / path.stem
-        arguments = (path, place, steps, *([limit] if replay is replay_official else []))
+        run_folder = keep / path.stem
+        arguments = (path, run_folder, steps, *([limit] if replay is replay_official else []))
         try:
-            place.mkdir(parents=True)
+            run_folder.mkdir(parents=True)
             yield from replay(*arguments)
         except Exception as error:  # noqa: BLE001 - it is named, and the next file goes on
             comparison = Comparison(path.name)
