@@ -55,6 +55,11 @@ class AnswerBenchmark(TableBenchmark):
         )
         return [*super().problems(), problem]
 
+    @property
+    def spread_column(self) -> str:
+        """The column of the modes, else that of the parts of the score table."""
+        return self.mode_column or self.split
+
     @abstractmethod
     def is_right(self, line: Line, answer: str) -> bool:
         """Return True if an answer to a row's question is right."""

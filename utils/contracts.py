@@ -287,6 +287,12 @@ class Benchmark(Protocol):
     level: ClassVar[str]  # a short name, as people call it; a table has its own name
     modes: ClassVar[tuple[str, ...]]  # "all" and the values of `mode_column`
     mode_column: ClassVar[str]  # of a line: its difficulty, its grounding type
+
+    @property
+    def spread_column(self) -> str:
+        """The column of a line whose labels `--limit` takes in turn, beside the platforms."""
+        return self.mode_column
+
     result_suffix: ClassVar[str] = "result"  # of the per-sample file's name
     score_suffix: ClassVar[str] = "score"
     result_columns: ClassVar[tuple[str, ...]]  # behind the line's own if `result_has_line`
@@ -416,13 +422,13 @@ class DataSet:
 
     def limit_ranks(self) -> dict[str, int]:
         """Return when `--limit` takes each sample, from 0, by its key; it takes whole chains."""
-        mode_column = self.benchmark.mode_column
+        column = self.benchmark.spread_column
         chains: dict[str, list[Sample]] = {}
         for sample in self.samples:
             chains.setdefault(self.benchmark.chain_of(sample.line) or sample.key, []).append(sample)
         first_samples = [chain[0] for chain in chains.values()]
         groups = [
-            (str(sample.line.get("platform")), str(sample.line.get(mode_column)))
+            (str(sample.line.get("platform")), str(sample.line.get(column)))
             for sample in first_samples
         ]
         ranks = limit_ranks(groups, [sample.image for sample in first_samples])

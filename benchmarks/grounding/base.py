@@ -163,6 +163,11 @@ class GroundingBenchmark(PointBenchmark, TableBenchmark):
         self._declining: list[str] = []
         self._mode = "all"
 
+    @property
+    def spread_column(self) -> str:
+        """The column of the modes, else a grouping of the score table."""
+        return self.mode_column or self.layout.split or self.layout.columns
+
     def configure(self, settings: Mapping[str, Any]) -> None:
         """Take the benchmark's own keys and `declined`, words that say "not there"."""
         super().configure(settings)

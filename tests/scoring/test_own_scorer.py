@@ -155,12 +155,12 @@ def test_a_check_and_a_run_call_the_scorer_once_before_anything_is_asked(staged,
     assert "for the answer 'Monday'" in checked.stderr
 
 
-def test_a_scorer_that_refuses_the_right_answer_is_a_note(staged):
+def test_a_scorer_that_refuses_the_right_answer_is_warned_of(staged):
     write(staged, 'line["answer"] == answer.casefold()')
     checked = staged.run("--check")
     assert checked.code == 0
     assert 'own.Clocks.is_right says that "Monday" is wrong' in checked.stdout
-    assert "No problems. No request was sent." in checked.stdout
+    assert "No problems, 1 warning. No request was sent." in checked.stdout
 
 
 def test_a_split_with_the_name_of_a_figure_is_refused(staged):
@@ -348,6 +348,7 @@ def test_a_report_says_whose_benchmark_it_is_and_names_the_filter_after_its_colu
     assert "Clocks: a benchmark of your own" in text
     assert "not the published files" not in text
     assert '"split_name":"kind"' in text.replace(" ", "")
+    assert '"kind":[]' in text  # they are labels of the split already
 
 
 def test_rows_without_an_image_path_are_named(staged):

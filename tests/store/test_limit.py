@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from PIL import Image
 
 from tests.support.mock_server import MockServer
 from tests.support.runs import PROJECT
@@ -36,6 +37,48 @@ def test_a_few_samples_show_every_platform_and_every_split():
 )
 def test_platforms_take_turns_and_so_do_the_splits_of_each(groups, turns):
     assert limit_ranks(groups, range(len(groups))) == turns
+
+
+OWN = {
+    "AnswerBenchmark": """
+class Own(AnswerBenchmark):
+    split = "topic"
+
+    def is_right(self, line, answer):
+        return False
+""",
+    "GroundingBenchmark": """
+class Own(GroundingBenchmark):
+    layout = Layout(groupings={"topic": ()}, columns="topic", rows=None)
+""",
+}
+
+
+@pytest.mark.parametrize("base", OWN)
+def test_a_few_samples_of_ones_own_benchmark_show_every_part_of_its_table(base, tmp_path, server):
+    stage = Stage(tmp_path, server, {"m": API}, env={"LMUData": str(tmp_path)})
+    images = tmp_path / "own" / "images"
+    images.mkdir(parents=True)
+    for number in range(5):
+        Image.new("RGB", (20, 10), (number, 0, 0)).save(images / f"{number}.png")
+    stage.code.mkdir(exist_ok=True)
+    stage.module(
+        "from benchmarks.answers import AnswerBenchmark\n"
+        "from benchmarks.grounding import GroundingBenchmark, Layout\n"
+        f"{OWN[base]}\n"
+        "    folder = 'own'\n"
+        "    def read_rows(self):\n"
+        "        for number in range(15):\n"
+        "            text = f'How many {number}?'\n"
+        "            yield {'image_path': f'{number // 3}.png', 'topic': 'abc'[number % 3],\n"
+        "                   'question': text, 'instruction': text,\n"
+        "                   'target': {'boxes': [[1, 1, 9, 9]]}}\n",
+        "own_rows",
+    )
+    stage.data = {"Own": {"benchmark": "own_rows.Own"}}
+    assert stage.run("--limit", "6", "--no-report").code == 0
+    topics = Counter(answer["line"]["topic"] for answer in stage.answers("Own"))
+    assert topics == {"a": 2, "b": 2, "c": 2}
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from PIL import Image
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
 from tests.support.stage import FAILED_TEXT, L1, L2, SCORES, Stage, dataset_of, told
+from utils.store.folder import DIFFERENCES
 from utils.store.load import load_run
 from utils.store.view import LogView
 
@@ -254,7 +255,7 @@ def test_a_change_asks_again_exactly_what_it_touches_in_its_own_folder(name, sta
     assert (stage.both_scores() == before) == scores_stay
     assert list(after) == ([first] if aspect is None else [first, f"{first}_2"])
     if aspect is not None:
-        assert f"{first}_2 ({first} holds a run with other {aspect})" in ran.output
+        assert f"{first}_2 ({first} holds a run with {DIFFERENCES[aspect]})" in ran.output
         assert (after[first], set(after[f"{first}_2"])) == (files, set(files))
         link = stage.work_dir / "m" / f"m_{L1}_scores.json"
         assert link.resolve().parent.name == f"{first}_2"

@@ -348,7 +348,10 @@ class _ReportData:
         tags = tags_by_sample(analysis)
         first = self._totals["samples"]
         rotations = scored.rotations()
+        is_split_by_kind = (analysis.get("table") or {}).get("split_name") == "kind"
         for number, facts in enumerate(scored.facts()):
+            if is_split_by_kind:  # each label is shown once
+                facts["kind"] = None
             turns = next(rotations, [])
             if len(turns) > 1 and turns[0]["question"] == facts["key"]:
                 facts["turns"] = [{name: turn.get(name) for name in TURN_FIELDS} for turn in turns]

@@ -34,6 +34,13 @@ INDEX = "index.html"  # in a work-dir: the list of all runs
 COMPARISONS = "comparisons"  # folder of those that runs of several models have made
 LOG_NAME = re.compile(r".*(?<!_samples)(?<!_rotations)(?<!_partial)\.jsonl")
 """Names of logs, and not of the files that scoring writes beside them."""
+DIFFERENCES = {
+    "settings": "other settings",
+    "prompt": "another prompt",
+    "annotations": "another data file",
+    "pictures": "other images",
+}
+"""The difference of a run by aspect of its requests, in words."""
 LONGEST_NAME = (
     80  # bytes; file names add a data set and a suffix; most file systems end at 255 bytes
 )
@@ -266,7 +273,7 @@ def differences(runs: Mapping[str, LoggedRun], new_runs: Mapping[str, LoggedRun]
             aspects.discard("pictures")  # those of other samples
         for aspect, value in run.request_hashes.items():
             if aspect in aspects and value != new.request_hashes.get(aspect):
-                texts[f"other {aspect}"] = None
+                texts[DIFFERENCES[aspect]] = None
         if dataset in new_runs and run.is_circular != new.is_circular:
             texts["circular evaluation" if run.is_circular else "no circular evaluation"] = None
         if dataset in new_runs and run.repeats != new.repeats:

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from utils.contracts import DataSet
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, problem_report
-from utils.findings import Finding, Severity, is_warning, note
+from utils.findings import Finding, Severity, is_warning, warning
 from utils.judging.check import check_judge
 from utils.scoring import console
 from utils.session.checks.entries import entry_lines
@@ -33,7 +33,7 @@ def check(plan: Plan) -> int:
     print(images.summary)
     problems = images.problems
     warnings, own_problems = _sorted_findings(
-        [*_scorer_notes(plan.data.values()), *parser_findings(plan)]
+        [*_scorer_warnings(plan.data.values()), *parser_findings(plan)]
     )
     warnings += plan.warnings
     problems += own_problems
@@ -64,11 +64,11 @@ def check(plan: Plan) -> int:
     return DONE
 
 
-def _scorer_notes(data_sets: Iterable[DataSet]) -> Iterator[Finding]:
-    """Note each scorer of the user's that says no to a right answer."""
+def _scorer_warnings(data_sets: Iterable[DataSet]) -> Iterator[Finding]:
+    """Warn of each scorer of the user's that says no to a right answer."""
     for data in data_sets:
         if oddity := data.benchmark.try_scorer(data.samples[0]):
-            yield note("check.scorer", oddity, topic=data.benchmark.name)
+            yield warning("check.scorer", oddity, topic=data.benchmark.name)
 
 
 @dataclass
