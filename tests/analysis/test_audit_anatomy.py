@@ -15,7 +15,7 @@ from utils.misc import parser_response_into_coordinates
 
 BOX = [0.4, 0.4, 0.5, 0.5]  # 100 x 100 pixels of a picture of 1000 x 1000
 HIT = [0.45, 0.45]
-DISTANCE, DIRECTION = "distance of misses", "offset from the target's centre"
+DISTANCE, DIRECTION = "distance of misses", "offset of all points"
 
 
 def sample(point, *, box=BOX, image=0, file_wh=(1000, 1000), **more):
@@ -85,6 +85,15 @@ def test_a_constant_offset_shows_as_a_direction_and_without_one_none_does():
     section = section_of(clicks)
     for direction_row in (row(section, DIRECTION, f"mean {axis}") for axis in ("dx", "dy")):
         assert direction_row["low"] < 0 < direction_row["high"]
+
+
+def test_the_offset_of_misses_leaves_hits_out():
+    section = section_of([sample(HIT), sample(HIT), sample(HIT), sample([0.75, 0.45])])
+    [of_all, of_misses] = (
+        row(section, name, "median dx") for name in (DIRECTION, "offset of misses")
+    )
+    assert (of_all["value"], of_misses["value"]) == (0, pytest.approx(30))
+    assert of_misses["samples"] == 1
 
 
 def test_points_outside_the_picture_are_counted():

@@ -72,6 +72,19 @@ def test_a_ping_shows_what_came_back_and_how_it_is_read(answer, code, printed, s
 
 
 @pytest.mark.parametrize(
+    ("reply", "what_it_took"),
+    [
+        ("[64, 36, 192, 72]", "the default parser took the first corner of a box"),
+        ("Step 3, 4: (64, 36)", "the default parser took the first two numbers"),
+    ],
+)
+def test_a_ping_says_which_numbers_the_default_parser_took(stage, reply, what_it_took):
+    stage.server.answer = lambda request: Reply(reply)
+    run = stage.evaluate({"m": API}, *PING, data={L2: {"mode": "all"}})
+    assert what_it_took in run.output, run.output
+
+
+@pytest.mark.parametrize(
     ("reply", "function", "hints"),
     [
         (

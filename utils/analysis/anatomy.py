@@ -23,6 +23,7 @@ from utils.analysis.intervals import Floats, Interval, Ints, Mask
 from utils.protocol import FEWEST_PICTURES
 
 OUTSIDE = "outside"
+OFFSET, OFFSET_OF_MISSES = "offset of all points", "offset of misses"
 TITLE = "Error anatomy: where the misses are"
 QUANTILES = (10, 50, 90)
 DISTANCE_BOUNDS = (0.0, 1.0, 3.0, 10.0, float("inf"))  # in target sizes; below 1: a near miss
@@ -31,8 +32,8 @@ FARTHEST = 1000.0  # images away; a reply that ends in a loop of digits means no
 NOTES = [
     "The size of a target is its diagonal. Distances go from the point to the nearest point of the "
     "box, in pixels of the file, for all misses with a point, also outside the image.",
-    "Offset: from the target's centre to the point, for all replies with a point; positive is "
-    "right and down. A few far clicks hardly change the median.",
+    "Offset: from the target's centre to the point; positive is right and down. A few far clicks "
+    "hardly change the median.",
 ]
 
 
@@ -63,7 +64,8 @@ def anatomy(columns: SampleColumns, _settings: AuditSettings) -> Section:
         "distance of misses": columns.spans(missed),
         OUTSIDE: columns.spans(outside),
         "points outside the image": columns.spans(has_point),
-        "offset from the target's centre": columns.spans(has_point),
+        OFFSET_OF_MISSES: columns.spans(missed),
+        OFFSET: columns.spans(has_point),
     }
     misses = columns.where(missed)
     rows = [
@@ -75,7 +77,8 @@ def anatomy(columns: SampleColumns, _settings: AuditSettings) -> Section:
             count=int(outside.sum()),
             **share(outside[has_point], pictures[has_point]),
         ),
-        *_directions(away[has_point], pictures[has_point]),
+        *_directions(OFFSET_OF_MISSES, away[missed], pictures[missed]),
+        *_directions(OFFSET, away[has_point], pictures[has_point]),
     ]
     return {"title": TITLE, "rows": rows, "notes": [*NOTES, *without_box], "at": spans}
 
@@ -114,13 +117,12 @@ def _distances(
         yield _row(group, name, "% of misses", count=int(within.sum()), **share(within, pictures))
 
 
-def _directions(away: Floats, pictures: Ints) -> Iterator[Row]:
+def _directions(group: str, away: Floats, pictures: Ints) -> Iterator[Row]:
     """Yield rows of means with their 95 % interval, by image, and of medians."""
     if not len(away):
         return
     layout = intervals.lay_out(None, pictures)
     counts = {"samples": len(away), "pictures": layout.pictures}
-    group = "offset from the target's centre"
     has_bounds = layout.pictures >= FEWEST_PICTURES
     if has_bounds:
         errors = np.sqrt(intervals.clustered_variance(layout.cells(away.T), layout))

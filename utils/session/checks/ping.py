@@ -196,13 +196,22 @@ def _point_lines(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
     frame = _frame_taken(record, scored, scorer, file_wh)
     taken = f"the numbers were taken as {frame}"
     if not frame:
-        is_known = numbers_of_reply(scored.prediction or "") is not None
-        taken = (
-            "the parse function reads the numbers in a unit of its own"
-            if is_known
-            else "the unit is not known, because only the parse function finds the numbers"
-        )
+        taken = _other_numbers(scored, scorer)
     return [f"{heading} point {_px_text(point_frac, file_wh)}; {target}; {taken}"]
+
+
+def _other_numbers(scored: ScoredSample, scorer: Scorer) -> str:
+    """What is known of numbers that were taken in no known frame."""
+    numbers = numbers_of_reply(scored.prediction or "")
+    if numbers is None:
+        return "the unit is not known, because only the parse function finds the numbers"
+    if "parse" in scorer.functions:
+        return "the parse function reads the numbers in a unit of its own"
+    if len(numbers) == 4:
+        return (
+            "the default parser took the first corner of a box; a ready-made one takes its centre"
+        )
+    return "the default parser took the first two numbers"
 
 
 def _px_text(pair_frac: Point, file_wh: WH) -> str:
