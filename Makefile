@@ -66,7 +66,7 @@ check: .venv/check.installed node_modules/installed
 	$(MAKE) --no-print-directory docs
 
 docs: .venv/check.installed node_modules/installed
-	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. .venv/bin/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. .venv/bin/mkdocs build --strict
 
 format: .venv/check.installed node_modules/installed
 	.venv/bin/ruff format .
