@@ -63,7 +63,7 @@ def anatomy(columns: SampleColumns, _settings: AuditSettings) -> Section:
     spans = {
         "distance of misses": columns.spans(missed),
         OUTSIDE: columns.spans(outside),
-        "points outside the image": columns.spans(outside),
+        "points outside the image": columns.spans(has_point),  # all that the share is of
         OFFSET_OF_MISSES: columns.spans(missed),
         OFFSET: columns.spans(has_point),
     }
