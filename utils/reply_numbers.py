@@ -38,7 +38,8 @@ def numbers_of_reply(reply: str) -> Numbers | None:
     """Return the two or four numbers with which a reply names its point or box, None without."""
     tagged: list[_Candidate] = []
     text = _without_point_tags(fold(after_thinking(reply)).text, tagged)
-    text = _QUOTED_LIST().sub(lambda match: re.sub("[\"']", " ", match[0]), text)
+    if '"' in text or "'" in text:
+        text = _QUOTED_LIST().sub(lambda match: re.sub("[\"']", " ", match[0]), text)
     named = [*_lone_names(text), *_adjacent_names(text)]
     unreadable = [candidate for candidate in named if candidate.numbers is None]
     plain = [
@@ -88,6 +89,7 @@ _LONE_NAME = at_first_use(
     r"(?!\s*(?:-|~|to)\s*\d)",
     re.IGNORECASE,
 )
+_IN_NAMES = set("xyXY坐座")
 _Y_NAMES = ("y", "纵坐标", "縱座標")
 
 
@@ -97,6 +99,8 @@ def _adjacent_names(text: str) -> Iterator[_Candidate]:
     start = 0
     end = -1
     is_plain = True
+    if ":" not in text and "=" not in text:
+        return
     for match in _NAMED_NUMBER().finditer(text):
         name = _plain_name(match["name"])
         if name in values or end < 0 or not _BETWEEN_NAMED.fullmatch(text, end, match.start()):
@@ -137,6 +141,8 @@ def _numbers_of_form(values: dict[str, float]) -> Numbers | None:
 
 def _lone_names(text: str) -> Iterator[_Candidate]:
     """Find an x and a y of which the text has one each: `the x coordinate is 5 and y is 6`."""
+    if _IN_NAMES.isdisjoint(text):
+        return
     matches = list(_LONE_NAME().finditer(text))
     if len(matches) != 2 or len({match["name"].lower() in _Y_NAMES for match in matches}) != 2:
         return

@@ -90,7 +90,12 @@ _EACH = [
     *(f"(?P<close_{name}>{marks.closing})" for name, marks in _THINKING.items()),
     f"(?P<end_>{_END})",
 ]
-_BEGINS = r"<\|?\s?[/a-z]|&lt;|\\[u<]|◁|\[[/a-z]|\.\.\.|assistantfinal|Here|\A"  # of any of them
+# How any of them begins. Most replies have none, and the expression of all takes 8 ms to compile.
+_BEGINS = (
+    r"<\|?\s?[/a-z]|&lt;|\\[u<]|◁|\[[/a-z]|\.\.\.|assistantfinal|Here"
+    r"|\A\s*(?:Here|Thinking)|\Aanalysis"
+)
+_BEGINNING = re.compile(_BEGINS, re.IGNORECASE)
 _MARK = at_first_use(rf"(?={_BEGINS})(?:{'|'.join(_EACH)})", re.IGNORECASE)
 
 
@@ -113,7 +118,7 @@ def _spans_outside(text: str) -> list[tuple[int, int]]:
     spans = []
     start = 0
     open_marks: list[str] = []
-    for mark in _MARK().finditer(text):
+    for mark in _MARK().finditer(text) if _BEGINNING.search(text) else ():
         kind, _, name = str(mark.lastgroup).partition("_")
         if kind == "end" and "message" in open_marks:
             kind, name = "close", "message"

@@ -43,6 +43,8 @@ OPENED_AND_CLOSED = [
     ("Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]\n"),
     ("Here is my thought process:\n", "Here is my response:\n"),
     ("Thinking...\n", "\n...done thinking.\n"),
+    (" \n Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]\n"),
+    (" \n Thinking...\n", "\n...done thinking.\n"),
     ('<details type="reasoning" done="true">', "</details>"),
     ("&lt;think&gt;", "&lt;/think&gt;"),
     ("\\u003cthought\\u003e", "\\u003c/thought\\u003e"),
