@@ -98,7 +98,7 @@ def test_the_offset_of_misses_leaves_hits_out():
 
 def test_points_outside_the_picture_are_counted():
     points = [[1.2, 0.5], [-0.1, 0.5], [0.5, 0.5], None, [float("inf"), 0.5]]
-    outside_row = row(section_of(map(sample, points)), "points outside the image", "outside")
+    outside_row = row(section_of(map(sample, points)), "all points", "outside the image")
     assert (outside_row["value"], outside_row["samples"]) == (75, 4)
 
 

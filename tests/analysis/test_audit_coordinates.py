@@ -90,9 +90,9 @@ def test_a_model_whose_thoughts_are_read_for_its_answers_is_recognised(frame, sa
         f"{section['counts']['answered']} of these replies begin with thinking"
         in texts_of(section)[0]
     )
-    assert section["counts"]["other numbers used"] == section["counts"]["answered"]
+    assert section["counts"]["unknown frame"] == section["counts"]["answered"]
     assert after["findings"] == []
-    assert f" {after['rows'][0]['value']:.2f} %; as configured" in texts_of(section)[0]
+    assert f" {after['rows'][0]['value']:.2f} %; as configured (" in texts_of(section)[0]
     assert re.search(
         r"they score [0-9.]+ %\. The two readings differ on \d+ images \(p = ",
         texts_of(section)[0],
@@ -107,7 +107,7 @@ def test_replies_that_the_parser_cannot_read_are_read_in_every_frame():
     assert section["counts"]["no point read"] == section["counts"]["answered"]
     assert (section["rows"][0]["value"], section["best"]) == (0, ["per cent"])
     assert named(section) == ["utils.coordinates.parse_per_cent"]
-    assert "replies: no point found" in texts_of(section)[0]
+    assert "no point in " in texts_of(section)[0]
 
 
 @pytest.mark.parametrize("unread", [0.02, 0.4])
@@ -305,7 +305,7 @@ def test_an_image_size_that_no_parse_function_knows_is_named(words, sizes, place
 def test_a_size_of_which_y_comes_first_is_named():
     model = Model(Interpretation(Frame.PIXELS, y_first=True), 0.8, place_click=resized(896, max))
     [text] = texts_of(audit_of(6, model, pictures=80))
-    assert "longest side is about 896, y before x" in text.replace("897", "896")
+    assert "longest side is about 896 (y before x)" in text.replace("897", "896")
 
 
 def test_points_of_a_square_with_the_image_in_its_corner_are_of_an_image_with_its_longest_side():
@@ -382,7 +382,9 @@ def test_on_few_pictures_a_note_says_how_another_reading_would_score():
     section = audit_of(3, PER_MILLE, pictures=9, per_picture=(2, 2), screens=FULL_HD)
     [finding] = section["findings"]
     assert finding.severity == "note"
-    assert finding.text.startswith("read as per mille, these replies score 100.00 %, and 0.00 % as")
+    assert finding.text.startswith(
+        "read as per mille, the 18 replies with coordinates score 100.00 %, and 0.00 % as"
+    )
     assert "9 images tell the two readings apart" in section["clear"]
 
 
@@ -410,10 +412,10 @@ def test_as_many_pictures_as_the_sample_data_has_are_evidence_for_a_model_that_i
 def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_compared():
     section = audit_of(6, PER_MILLE, lambda reply, meta: (0.123, 0.456), pictures=50)
     counts = section["counts"]
-    assert (counts["other numbers used"], counts["audited"]) == (counts["answered"], 0)
+    assert (counts["unknown frame"], counts["audited"]) == (counts["answered"], 0)
     assert named(section) == ["utils.coordinates.parse_per_mille"]
-    assert re.search(r"as configured \(\d+ replies: other numbers used\)", texts_of(section)[0])
-    assert any("read other numbers" in note for note in section["notes"])
+    assert "as configured (unknown frame)" in texts_of(section)[0]
+    assert any("Unknown frame" in note for note in section["notes"])
 
 
 def test_a_reply_that_fits_a_frame_by_chance_names_no_frame_of_the_parser():
@@ -422,9 +424,9 @@ def test_a_reply_that_fits_a_frame_by_chance_names_no_frame_of_the_parser():
         return (x / 1000, y / 1000) if x % 50 < 1 else (0.123, 0.456)
 
     section = audit_of(6, PER_MILLE, parse, pictures=50)
-    assert 0 < section["counts"]["audited"] < section["counts"]["other numbers used"]
+    assert 0 < section["counts"]["audited"] < section["counts"]["unknown frame"]
     assert section["configured"] == []
-    assert re.search(r"as configured \(\d+ replies: other numbers used\)", texts_of(section)[0])
+    assert re.search(r"as configured \(unknown frame in \d+ replies\)", texts_of(section)[0])
 
 
 @pytest.mark.parametrize(
@@ -433,7 +435,7 @@ def test_a_reply_that_fits_a_frame_by_chance_names_no_frame_of_the_parser():
         ({"prediction": "I see nothing."}, "no numbers"),
         ({"point_frac": None, "verdict": "unparsed"}, "no point read"),
         *(
-            ({"point_frac": point}, "other numbers used")
+            ({"point_frac": point}, "unknown frame")
             for point in ([0.5, 0.5], [float("inf"), 0.5], [0.5, -1e308])
         ),
     ],
@@ -462,7 +464,7 @@ def clipped(reply, meta):
 def test_a_parser_that_rounds_or_clips_used_the_same_numbers(parse):
     run = {"pictures": 40, "screens": ((640, 360), (1920, 1080)), "shrinks": False}
     section = audit_of(8, PER_MILLE, parse, **run)
-    assert (section["counts"]["other numbers used"], section["best"]) == (0, ["per mille"])
+    assert (section["counts"]["unknown frame"], section["best"]) == (0, ["per mille"])
 
 
 def test_without_a_known_grid_its_reading_is_left_out_and_named_and_without_a_sample_all_is_well():

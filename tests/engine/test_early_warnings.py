@@ -134,7 +134,7 @@ LOCAL_KEY = {"extra_body": {"max_new_tokens": 9}}
             {},
             [
                 f"warning: m, {L1}: 6 of 6 replies are unparsed, so the score says little about the model; "
-                f"ask the model for another form, or set data.{L1}.parse_function"
+                f"send the prompt that the model needs (custom_prompt), or write a parse function (docs/functions.md), and set data.{L1}.parse_function"
             ],
         ),
         ([Reply("?"), Reply("B.")], {}, []),

@@ -72,7 +72,11 @@ def test_worlds_step_while_one_request_at_a_time_is_in_flight_and_each_in_one_th
 
 @pytest.mark.parametrize(
     ("changed", "reason"),
-    [({}, None), ({"settings": "others"}, "settings changed"), ({"fresh": True}, "--fresh")],
+    [
+        ({}, None),
+        ({"settings": "others"}, "settings changed"),
+        ({"fresh": True}, "because of --fresh"),
+    ],
 )
 def test_a_whole_episode_is_reused_and_makes_no_world_unless_settings_differ(log, changed, reason):
     run(log, Model(), Stagehand(), episodes=2)

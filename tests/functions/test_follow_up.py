@@ -476,7 +476,9 @@ def test_check_counts_a_second_look_that_failed_and_none_after_a_reply_without_a
     lab.server.answer = Eyes("I see nothing")
     lab.run("--fresh")
     assert requests_line(lab).startswith(NOTHING)
-    assert requests_line(lab, "--fresh").startswith("at least 1 request to send (1 --fresh); 2")
+    assert requests_line(lab, "--fresh").startswith(
+        "at least 1 request to send (1 because of --fresh); 2"
+    )
 
 
 def test_check_says_how_often_a_function_of_the_users_may_ask(lab):

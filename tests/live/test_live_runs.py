@@ -355,7 +355,7 @@ USE_IT = f'set data.{L3}.parse_function: "{COMPUTER_USE}", which reads'
         (
             "I cannot see it.",
             "actions",
-            f"ask the model for another form, or set data.{L3}.parse_function",
+            f"send the prompt that the model needs (custom_prompt), or write a parse function (docs/functions.md), and set data.{L3}.parse_function",
         ),
     ],
 )

@@ -93,8 +93,8 @@ def test_a_ping_says_which_numbers_the_default_parser_took(stage, reply, what_it
             [
                 "read as: [250.0, 150.0], verdict: miss",
                 "the point lies outside the image (coordinates are fractions of the image)",
-                "read as per mille, this one reply would hit. It may be chance: run with --limit 20; "
-                f'if the coordinate audit names this reading, too, set data.{L2}.parse_function: "utils.coordinates.parse_per_mille"',
+                "this one reply would hit if it were read as per mille. It may be chance: run with "
+                f'--limit 20. If the coordinate audit names the first reading, too, set data.{L2}.parse_function: "utils.coordinates.parse_per_mille"',
                 "No problems, 1 warning.",
             ],
         ),
@@ -117,7 +117,7 @@ def test_a_ping_says_which_numbers_the_default_parser_took(stage, reply, what_it
         ),
         ("(250, 150)", "parse_pixels", ["point 250, 150;", "taken as pixels of the file\n"]),
         ("(0.2, 0.15)", "parse_fractions", ["point 128, 54;", "taken as fractions\n"]),
-        ("(54, 128)", "parse_yx_pixels", ["point 128, 54;", "pixels of the file, y before x\n"]),
+        ("(54, 128)", "parse_yx_pixels", ["point 128, 54;", "pixels of the file (y before x)\n"]),
     ],
 )
 def test_a_ping_names_the_frame_in_which_a_click_would_hit(stage, reply, function, hints):

@@ -484,7 +484,7 @@ def test_a_stopped_fresh_run_goes_on_without_the_answers_from_before_it(stage):
     stage.server.answer = lambda request: Reply("0.5, 0.5")
     again = stage.run("--data", L2)
     assert (again.code, again.asked[L2]) == (0, 4), again.output
-    assert "(4 --fresh), reused 2" in again.output
+    assert "(4 because of --fresh), reused 2" in again.output
     with closing(LogView(stage.log(L2))) as view:
         records = [view.record(key) for key in view.covered]
     assert {record["raw"] for record in records} == {"0.5, 0.5"}

@@ -226,7 +226,7 @@ def analysis_of_l2(columns: Sequence[str] = PLATFORMS) -> dict[str, Any]:
                 {
                     "code": "coordinate_audit.other_frame",
                     "severity": "warning",
-                    "summary": "read as per mille, these replies score 80.0 %",
+                    "summary": "read as per mille, the 10 replies with coordinates score 80.0 %",
                     "row": "per mille",
                 }
             ],

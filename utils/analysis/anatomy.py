@@ -22,7 +22,7 @@ from utils.analysis.columns import (
 from utils.analysis.intervals import Floats, Interval, Ints, Mask
 from utils.protocol import FEWEST_PICTURES
 
-OUTSIDE = "outside"
+POINTS, OUTSIDE = "all points", "outside the image"
 OFFSET, OFFSET_OF_MISSES = "offset of all points", "offset of misses"
 TITLE = "Error anatomy: where the misses are"
 QUANTILES = (10, 50, 90)
@@ -63,7 +63,7 @@ def anatomy(columns: SampleColumns, _settings: AuditSettings) -> Section:
     spans = {
         "distance of misses": columns.spans(missed),
         OUTSIDE: columns.spans(outside),
-        "points outside the image": columns.spans(has_point),  # all that the share is of
+        POINTS: columns.spans(has_point),
         OFFSET_OF_MISSES: columns.spans(missed),
         OFFSET: columns.spans(has_point),
     }
@@ -71,7 +71,7 @@ def anatomy(columns: SampleColumns, _settings: AuditSettings) -> Section:
     rows = [
         *_distances(misses, points[missed], boxes[missed], spans),
         _row(
-            "points outside the image",
+            POINTS,
             OUTSIDE,
             "% of points",
             count=int(outside.sum()),

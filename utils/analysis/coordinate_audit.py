@@ -70,15 +70,15 @@ NO_GRID = (
     "Left out: readings in pixels of the grid, because the grid is not known. It is known for "
     "local models, and if the config sets kwargs.min_pixels and kwargs.max_pixels."
 )
-OTHER_NUMBERS = (
-    "other numbers used: the parse function read other numbers than the audit, or in an unknown "
-    "frame. The audit reads the last numbers after any thinking that have names, stand in brackets "
-    "or have a line of their own."
+UNKNOWN_FRAME = (
+    "Unknown frame: the point of the parse function fits none of these readings. The function has "
+    "a frame of its own, or takes other numbers of the reply. The audit takes the last numbers "
+    "after any thinking."
 )
 # What becomes of the replies, as the section counts them.
 AUDITED, OTHER, NO_POINT, NO_NUMBERS = (
     "audited",
-    "other numbers used",
+    "unknown frame",
     "no point read",
     "no numbers",
 )
@@ -94,9 +94,9 @@ class Interpretation(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name for people, such as "per mille, y before x"."""
+        """The name for people, such as "per mille (y before x)"."""
         label = LABELS[self.frame]
-        return f"{label}, y before x" if self.y_first else label
+        return f"{label} (y before x)" if self.y_first else label
 
     @property
     def parse_function(self) -> str:
@@ -203,7 +203,7 @@ class _Replies:
             return None
         sizes = [
             size._replace(hits=size.hits & self.is_scored, text=f"{size.text}{order}")
-            for pairs, order in ((self.pairs(), ""), (self.pairs()[:, ::-1], ", y before x"))
+            for pairs, order in ((self.pairs(), ""), (self.pairs()[:, ::-1], " (y before x)"))
             if (size := fitted_size(pairs, self.file_wh, self.boxes_frac, self.pictures))
         ]
         return max(sizes, key=lambda size: int(size.hits.sum()), default=None)
@@ -334,7 +334,7 @@ def _notes(section: Section, *, knows_grid: bool) -> list[str]:
     if not knows_grid:
         notes.append(NO_GRID)
     if section["counts"][OTHER]:
-        notes.append(OTHER_NUMBERS)
+        notes.append(UNKNOWN_FRAME)
     if any(row["p (Holm)"] is not None for row in section["rows"]):
         notes.append(P_NOTE)
     return notes
@@ -396,7 +396,7 @@ def _compare(section: Section, replies: _Replies, configured: str, settings: Aud
         finding = warning(
             "coordinate_audit.no_frame",
             "no known reading fits these replies",
-            detail=f"{configured_row['name']} they score "
+            detail=f"{configured_row['name']}, {_of_all(replies)} score "
             f"{format_percent(configured_row['value'])} %; the best known reading, "
             f"{leaders[0].name}, has {count} points on their targets and {beside} next to them",
             fix="look at some replies and write a parse function",
@@ -441,7 +441,7 @@ def _note_doubt(
     apart = np.count_nonzero(np.bincount(replies.pictures, weights=hits ^ replies.hits))
     doubt = note(
         "coordinate_audit.few_images",
-        f"read as {name}, these replies score {format_percent(percent(hits.mean()))} %, and "
+        f"read as {name}, {_of_all(replies)} score {format_percent(percent(hits.mean()))} %, and "
         f"{format_percent(percent(replies.hits.mean()))} % as configured",
         detail=f"{apart} images tell the two readings apart, too few to be sure",
         fix="score more images, or look at some of the replies",
@@ -501,8 +501,8 @@ def _unknown_size(
     return warning(
         "coordinate_audit.unknown_size",
         f"the numbers seem to be {size.text}",
-        detail=f"read like this, the replies score {format_percent(row['value'])} %; "
-        f"{configured_row['name']} they score {format_percent(configured_row['value'])} %. No "
+        detail=f"read like this, {_of_all(replies)} score {format_percent(row['value'])} %; "
+        f"{configured_row['name']}, they score {format_percent(configured_row['value'])} %. No "
         "ready-made parse function converts from this size",
         fix="write a parse function that divides by this size (docs/functions.md, "
         '"A frame of your own") and run --mode eval, which sends no request. Or find out what '
@@ -529,6 +529,8 @@ def _configured_text(
         agreed_share: of the audited replies, how many it reads as each interpretation does.
         counts: of the section.
     """
+    if counts[OTHER] and not counts[AUDITED] and not counts[NO_POINT]:
+        return OTHER
     parts = section["configured"][:1]
     if not parts and counts[AUDITED] and counts[AUDITED] >= counts[OTHER]:
         ranked = sorted(agreed_share, key=lambda candidate: -agreed_share[candidate])
@@ -539,9 +541,9 @@ def _configured_text(
         ]
         parts.append(f"a mix: {', '.join(shares)}" if shares else "a frame of its own")
     if counts[OTHER]:
-        parts.append(f"{counts[OTHER]} replies: other numbers used")
+        parts.append(f"{OTHER} in {counts[OTHER]} replies")
     if counts[NO_POINT]:
-        parts.append(f"{counts[NO_POINT]} replies: no point found")
+        parts.append(f"no point in {counts[NO_POINT]} replies")
     return "; ".join(parts)
 
 
@@ -574,6 +576,11 @@ def _json_findings(
     return [finding]
 
 
+def _of_all(replies: _Replies) -> str:
+    """What the percentages of a message are of: replies without coordinates are left out."""
+    return f"the {len(replies.columns):,} replies with coordinates"
+
+
 def _fix(reading: Interpretation, settings: AuditSettings) -> str:
     change = change_text(settings.parser_setting, reading.parse_function, settings.as_option)
     return f"{change} and run --mode eval, which sends no request"
@@ -604,8 +611,8 @@ def _other_frame(
         )
     return warning(
         "coordinate_audit.other_frame",
-        f"read as {winner.name}, these replies score {format_percent(row['value'])} %",
-        detail=f"{configured_row['name']} they score {format_percent(configured_row['value'])} %. "
+        f"read as {winner.name}, {_of_all(replies)} score {format_percent(row['value'])} %",
+        detail=f"{configured_row['name']}, they score {format_percent(configured_row['value'])} %. "
         f"The two readings differ on {row['discordant pictures']} images "
         f"(p = {row['p (Holm)']:.2g})",
         fix=fix,

@@ -196,8 +196,9 @@ def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) ->
         others = [run.label for run in runs if dataset in run.sets and not _is_whole(run, dataset)]
         if others:
             notes.append(
-                f"{PUBLISHED_MARK} {dataset}: NOT COMPARABLE with {', '.join(others)}: not known "
-                "to be the whole published data set, each sample asked once (see manifest.json)"
+                f"{PUBLISHED_MARK} {dataset}: NOT COMPARABLE with {', '.join(others)}: the "
+                "published figures are for the whole published data set with one answer to each "
+                "sample. A run must have the same"
             )
         remarks = published.get(REMARKS, {}).get(dataset, {})
         for remark in dict.fromkeys(remarks.values()):

@@ -40,6 +40,7 @@ from utils.text import change_text
 MOST_EXAMPLES = 3
 COST = ("requests", "usage", "latency_s", "wall_s")  # of an episode, in its record
 NEARLY_ALL = 0.8  # of the replies
+NO_FUNCTION = "send the prompt that the model needs (custom_prompt), or write a parse function"
 MOST_TRIED = 100  # unparsed replies on which other parse functions are tried
 FEWEST_UNPARSED, MUCH = 10, 0.05  # so many replies, and this share, are worth another function
 LEAST_RIGHT = 0.25  # of what a function reads, if it is the one that fits
@@ -367,7 +368,7 @@ class Scorer:
         key = self.parser_setting
         name = self.best_parser()
         if name is None:
-            return f"ask the model for another form, or set {key}"
+            return f"{NO_FUNCTION} (docs/functions.md), and set {key}"
         count = self.better_parsers[name]
         change = change_text(key, name, self.as_option)
         if not self._fits(name):

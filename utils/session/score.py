@@ -120,8 +120,8 @@ def _newest_has_part(evaluation: Evaluation, logs: LogsByAge) -> bool:
         return False
     print(
         f"{evaluation.dataset}: the newest log, in {newest.parent.name}, has only some of the "
-        f"samples; the log in {complete[0].parent.name} has all. To score all, repeat the command "
-        "of that run without --mode eval. It takes the stored answers and sends no request"
+        f"samples. The log in {complete[0].parent.name} has all. To score all samples, leave out "
+        "--mode eval: the run then reuses the stored answers, and sends no request"
     )
     return True
 

@@ -280,7 +280,7 @@ def differences(runs: Mapping[str, LoggedRun], new_runs: Mapping[str, LoggedRun]
             texts[f"repeats {run.repeats}"] = None
         labels, new_labels = (filters_of(side.begin.get("mode")) for side in (run, new))
         if dataset in new_runs and labels != new_labels:
-            texts[f"only {labels}" if labels else "rows of all labels"] = None
+            texts[f"--only {labels}" if labels else "no --only"] = None
         if run.limit != new.limit:
             texts["no --limit" if run.limit is None else f"--limit {run.limit}"] = None
     return list(texts)

@@ -180,11 +180,11 @@ class Reason(StrEnum):
     """The reason for a query whose request has not changed, in words for people."""
 
     NEW = "new"
-    FRESH = "--fresh"
+    FRESH = "because of --fresh"
     NOT_COMPARABLE = "code that cannot be compared"
     FAILED_BEFORE = "failed last time"
     REFUSED_BEFORE = "refused last time"
-    SERVER = "--retry-server"
+    SERVER = "because of --retry-server"
 
 
 class AnswerIndex:

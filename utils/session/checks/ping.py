@@ -194,9 +194,13 @@ def _point_lines(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
     if point_frac is None:
         return [f"{heading} {target}"]
     frame = _frame_taken(record, scored, scorer, file_wh)
-    taken = f"the numbers were taken as {frame}"
+    parse = scorer.functions.get("parse")
     if not frame:
         taken = _other_numbers(scored, scorer)
+    elif parse is None or parse in scorer.benchmark.parse_functions:
+        taken = f"the numbers were taken as {frame}"
+    else:  # a frame of its own may give the same point on this image
+        taken = f"read as {frame}, the numbers give the same point"
     return [f"{heading} point {_px_text(point_frac, file_wh)}; {target}; {taken}"]
 
 
@@ -286,14 +290,15 @@ def _frame_hints(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
             )
     interpretations = interpretations_on_target(facts_of(record, scored))
     if interpretations:
-        names = " or ".join(interpretation.name for interpretation in interpretations[:3])
+        names = [interpretation.name for interpretation in interpretations[:3]]
+        ways = names[0] if len(names) == 1 else f"one of these: {'; '.join(names)}"
         function = interpretations[0].parse_function
         change = change_text(scorer.parser_setting, function, scorer.as_option)
         if "parse" in scorer.functions:
             change += f" in place of {scorer.functions['parse']}"
         hints.append(
-            f"read as {names}, this one reply would hit. It may be chance: run with --limit 20; if "
-            f"the coordinate audit names this reading, too, {change}"
+            f"this one reply would hit if it were read as {ways}. It may be chance: run with "
+            f"--limit 20. If the coordinate audit names the first reading, too, {change}"
         )
     return hints
 
