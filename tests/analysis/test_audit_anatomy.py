@@ -15,7 +15,11 @@ from utils.misc import parser_response_into_coordinates
 
 BOX = [0.4, 0.4, 0.5, 0.5]  # 100 x 100 pixels of a picture of 1000 x 1000
 HIT = [0.45, 0.45]
-DISTANCE, DIRECTION = "distance of misses", "offset of all points"
+DISTANCE, BY_DISTANCE, DIRECTION = (
+    "distance of misses",
+    "misses by distance",
+    "offset of all points",
+)
 
 
 def sample(point, *, box=BOX, image=0, file_wh=(1000, 1000), **more):
@@ -71,7 +75,7 @@ def test_misses_fall_into_classes_of_distance():
     # boxes without an area have distances, too
     for box in ([0.3, 0.3, 0.3, 0.3], [0.3, 0.3, 0.3, 0.5], [0.5, 0.5, 0.3, 0.3]):
         section = section_of([sample([0.9, 0.9], box=box)])
-        assert row(section, DISTANCE, "10 target sizes or more")["samples"] == 1
+        assert row(section, BY_DISTANCE, "10 target sizes or more")["samples"] == 1
 
 
 def test_a_constant_offset_shows_as_a_direction_and_without_one_none_does():
@@ -147,4 +151,4 @@ def test_a_click_inside_an_element_of_another_kind_is_no_near_miss():
     """The score counts hits on elements that are neither icon nor text as wrong."""
     inside = [sample(HIT, image=n, kind="slider", hit=0) for n in range(30)]
     section = section_of([*inside, sample([0.9, 0.9])])
-    assert row(section, DISTANCE, "near miss")["count"] == 0
+    assert row(section, BY_DISTANCE, "near miss")["count"] == 0

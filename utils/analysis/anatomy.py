@@ -23,7 +23,9 @@ from utils.analysis.intervals import Floats, Interval, Ints, Mask
 from utils.protocol import FEWEST_PICTURES
 
 POINTS, OUTSIDE = "all points", "outside the image"
+DISTANCE, BY_DISTANCE = "distance of misses", "misses by distance"
 OFFSET, OFFSET_OF_MISSES = "offset of all points", "offset of misses"
+OFFSET_UNIT = "% of the image"
 TITLE = "Error anatomy: where the misses are"
 QUANTILES = (10, 50, 90)
 DISTANCE_BOUNDS = (0.0, 1.0, 3.0, 10.0, float("inf"))  # in target sizes; below 1: a near miss
@@ -32,8 +34,9 @@ FARTHEST = 1000.0  # images away; a reply that ends in a loop of digits means no
 NOTES = [
     "The size of a target is its diagonal. Distances go from the point to the nearest point of the "
     "box, in pixels of the file, for all misses with a point, also outside the image.",
-    "Offset: from the target's centre to the point; positive is right and down. A few far clicks "
-    "hardly change the median.",
+    "Offset: from the target's centre to the point. dx is in per cent of the width, positive to the "
+    "right; dy is in per cent of the height, positive downwards. A few far clicks hardly change the "
+    "median.",
 ]
 
 
@@ -61,7 +64,8 @@ def anatomy(columns: SampleColumns, _settings: AuditSettings) -> Section:
     away = points - (boxes[:, :2] + boxes[:, 2:]) / 2
     outside: Mask = has_point & np.any((points < 0) | (points > 1), axis=1)
     spans = {
-        "distance of misses": columns.spans(missed),
+        DISTANCE: columns.spans(missed),
+        BY_DISTANCE: columns.spans(missed),
         OUTSIDE: columns.spans(outside),
         POINTS: columns.spans(has_point),
         OFFSET_OF_MISSES: columns.spans(missed),
@@ -98,12 +102,11 @@ def _distances(
     outside = np.maximum(np.maximum(boxes[:, :2] - points, points - boxes[:, 2:]), 0.0)
     distance_px = np.hypot(*(outside * file_wh).T)
     in_sizes = distance_px / np.maximum(np.hypot(*((boxes[:, 2:] - boxes[:, :2]) * file_wh).T), 1.0)
-    group = "distance of misses"
     counts = {"samples": len(points), "pictures": len(set(pictures))}
     for quantile in QUANTILES if len(points) else ():
         value = round(float(np.percentile(in_sizes, quantile)), 3)
         yield _row(
-            group, f"{quantile} % of misses lie within", "target sizes", value=value, **counts
+            DISTANCE, f"{quantile} % of misses lie within", "target sizes", value=value, **counts
         )
     for low, high in pairwise(DISTANCE_BOUNDS):
         if not low:
@@ -114,7 +117,9 @@ def _distances(
             name = f"{low:g} to {high:g} target sizes"
         within = (low <= in_sizes) & (in_sizes < high)
         spans[name] = misses.spans(within)
-        yield _row(group, name, "% of misses", count=int(within.sum()), **share(within, pictures))
+        yield _row(
+            BY_DISTANCE, name, "% of misses", count=int(within.sum()), **share(within, pictures)
+        )
 
 
 def _directions(group: str, away: Floats, pictures: Ints) -> Iterator[Row]:
@@ -127,9 +132,9 @@ def _directions(group: str, away: Floats, pictures: Ints) -> Iterator[Row]:
     if has_bounds:
         errors = np.sqrt(intervals.clustered_variance(layout.cells(away.T), layout))
         reach = errors * intervals.t_quantile(np.array([layout.pictures - 1.0]))
-    for axis, (name, unit) in enumerate((("dx", "% of the width"), ("dy", "% of the height"))):
+    for axis, name in enumerate(("dx", "dy")):
         mean, median = away[:, axis].mean(), percent(np.median(away[:, axis]))
         bounds = Interval(mean - reach[axis], mean + reach[axis]) if has_bounds else None
         cells = {"value": percent(mean), **in_percent(bounds), **counts}
-        yield _row(group, f"mean {name}", unit, **cells)
-        yield _row(group, f"median {name}", unit, value=median, **counts)
+        yield _row(group, f"mean {name}", OFFSET_UNIT, **cells)
+        yield _row(group, f"median {name}", OFFSET_UNIT, value=median, **counts)

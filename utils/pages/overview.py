@@ -56,7 +56,12 @@ NO_ANSWER = "no answer"
 OUTCOMES = ("hit", "miss", "unparsed", NO_ANSWER, "refused", "failed", "missing")
 FIELDS_OF_GROUPS = ("platform", "kind", "split", "app")
 ROWS_BY_FEASIBILITY = ("SR feasible", "recall infeasible", "false fail")
-GROUP_TITLES = {"kind": "Type of element", "split": "Category", "app": "Application"}
+GROUP_TITLES = {
+    "kind": "Type of element",
+    "split": "Category",
+    "app": "Application",
+    "target size": "Target size, in % of the image size",
+}
 PROBLEMS = {
     "failed": "requests failed",
     "missing": "samples have no row in the import",

@@ -230,6 +230,7 @@ Report.overview = (() => {
           ? el(
               "li",
               { title: "The reply says that there is no such element: a hit if this is true, else a miss" },
+              "of these, ",
               link(data.declined.link, `${whole(data.declined.count)} declined`),
             )
           : null,
