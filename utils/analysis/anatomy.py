@@ -34,9 +34,9 @@ FARTHEST = 1000.0  # images away; a reply that ends in a loop of digits means no
 NOTES = [
     "The size of a target is its diagonal. Distances go from the point to the nearest point of the "
     "box, in pixels of the file, for all misses with a point, also outside the image.",
-    "Offset: from the target's centre to the point. dx is in per cent of the width, positive to the "
-    "right; dy is in per cent of the height, positive downwards. A few far clicks hardly change the "
-    "median.",
+    "Offset: from the target's centre to the point. dx is in per cent of the width, positive to "
+    "the right; dy is in per cent of the height, positive downwards. A few far clicks hardly "
+    "change the median.",
 ]
 
 
