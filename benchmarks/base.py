@@ -183,7 +183,8 @@ class Benchmark(contracts.Benchmark):
             why = of_level if "image_path" in row else "the row has no image_path"
             return BadSample(position, "", f"image missing: {why}")
         picture, image = printable(row["image_path"]), self._image(row["image_path"])
-        if Path(row["image_path"]).is_absolute() or ".." in Path(row["image_path"]).parts:
+        path = Path(row["image_path"])
+        if path.is_absolute() or ".." in path.parts:
             return BadSample(position, picture, "image_path points outside the image folder")
         try:
             file_wh = size_of(row)

@@ -38,8 +38,7 @@ def numbers_of_reply(reply: str) -> Numbers | None:
     """Return the two or four numbers with which a reply names its point or box, None without."""
     tagged: list[_Candidate] = []
     text = _without_point_tags(fold(after_thinking(reply)).text, tagged)
-    if '"' in text or "'" in text:
-        text = _QUOTED_LIST().sub(lambda match: re.sub("[\"']", " ", match[0]), text)
+    text = _QUOTED_LIST.sub(lambda match: re.sub("[\"']", " ", match[0]), text)
     named = [*_lone_names(text), *_adjacent_names(text)]
     unreadable = [candidate for candidate in named if candidate.numbers is None]
     plain = [
@@ -54,7 +53,7 @@ def numbers_of_reply(reply: str) -> Numbers | None:
 
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d+|\.(?=\s*[,;)\]}]))?|\.\d+)(?:e[-+]?\d+)?"
-_UNIT = rf"(?:\s?%|\s?(?:px|pixels?)(?!{WORD}))?"
+_UNIT = r"(?:\s?%|\s?(?:px|pixels?))?"  # always followed by what ends a number, or by a quote
 _NUMBER_ENDS = rf"(?!{WORD}|%|[.']\d)"
 
 
@@ -167,7 +166,7 @@ _CLOSING = set(")]}<>'\"|")
 _LABEL = re.compile(r"[\s*`#>-]*(?:[^\n:=]{0,40}[:=])?[\s*`]*")  # "Answer:" in front of numbers
 _BEHIND = " \r.*`。"
 _QUOTED = rf"(?:\"{_NUMBER}{_UNIT}\"|'{_NUMBER}{_UNIT}')"
-_QUOTED_LIST = at_first_use(rf"[\[(]\s*+{_QUOTED}(?:\s*+,\s*+{_QUOTED}){{1,3}}\s*+[\])]")
+_QUOTED_LIST = re.compile(rf"[\[(]\s*+{_QUOTED}(?:\s*+,\s*+{_QUOTED}){{1,3}}\s*+[\])]")
 
 
 def _plain_numbers(text: str) -> Iterator[_Candidate]:

@@ -114,6 +114,8 @@ def resized_text(samples_by_sizes: Mapping[tuple[str, str], int], asked_by: str)
 
 def printable(text: str) -> str:
     """Return a foreign text fit for a terminal: control characters as escapes, one line."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,7 +25,7 @@ from utils.contracts import Benchmark
 from utils.errors import UserError
 from utils.functions.signatures import FunctionRef, Kind
 from utils.geometry.images import is_url
-from utils.import_utils import path_problem, resolve
+from utils.import_utils import check_reference, path_problem
 from utils.sections import DataSection, OpenSection
 from utils.subsets import only_of
 from utils.text import did_you_mean, listed, nearest
@@ -233,9 +232,9 @@ class _Reader:
         recorded = {}
         for name, kind in self.for_recipes.items():
             benchmark: Any = self.benchmarks.get(kind)
-            if benchmark is None:
-                with suppress(UserError):  # what is wrong with it is reported elsewhere
-                    benchmark = resolve(kind, role="benchmark")
+            if benchmark is None:  # what is wrong with it is reported elsewhere
+                reference = FunctionRef(str(self.path), f"data.{name}.benchmark", kind, "benchmark")
+                benchmark, _ = check_reference(reference)
             form = getattr(benchmark, "recipe_form", "")
             if form in (STEPS, DESKTOP_STEPS):
                 recorded[name] = form
