@@ -95,6 +95,21 @@ def test_a_mistake_in_the_data_file_is_scored_by_the_same_command_without_a_requ
     assert staged.scores(NAME)["num_total"] == 2
 
 
+def test_a_scorer_that_fails_at_one_of_the_first_answers_is_told_and_the_run_asks_on(staged):
+    rows = [{**QUESTIONS[0], "id": f"q{number}"} for number in range(25)]
+    write(staged, '{}[answer] if line["id"] == "q7" else True', rows)
+    run = staged.run()
+    assert (run.code, len(run.requests)) == (1, 25)
+    [warned] = [line for line in run.stdout.splitlines() if line.startswith("warning: m, Clocks:")]
+    assert "own.Clocks.is_right raised KeyError: 'Monday' (own.py, line" in warned
+    assert "The run goes on and keeps all replies" in warned
+    assert "All replies are kept. After a change of your code, --mode eval scores" in run.stderr
+    write(staged, COMPARES, rows)
+    again = staged.run("--mode", "eval")
+    assert (again.code, again.requests) == (0, [])
+    assert staged.scores(NAME)["num_total"] == 25
+
+
 def test_a_ping_that_cannot_be_judged_says_nothing_of_kept_replies(staged):
     rows = [{**QUESTIONS[0], "answers": ["x"]}]
     write(staged, "{}[answer] if answer == 'Monday' else True", rows)
@@ -159,8 +174,12 @@ def test_a_scorer_that_refuses_the_right_answer_is_warned_of(staged):
     write(staged, 'line["answer"] == answer.casefold()')
     checked = staged.run("--check")
     assert checked.code == 0
-    assert 'own.Clocks.is_right says that "Monday" is wrong' in checked.stdout
+    refused = 'warning: Clocks: own.Clocks.is_right says that "Monday" is wrong'
+    assert checked.stdout.count(refused) == 1
     assert "No problems, 1 warning. No request was sent." in checked.stdout
+    run = staged.run()
+    assert (run.code, len(run.requests)) == (0, 3)
+    assert run.stdout.count(refused) == 1
 
 
 def test_a_split_with_the_name_of_a_figure_is_refused(staged):
