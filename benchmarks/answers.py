@@ -80,7 +80,7 @@ class AnswerBenchmark(TableBenchmark):
 
     def notes(self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str) -> list[str]:
         """Name rows without a label of the split, without answers, and with an id of another."""
-        notes = []
+        notes = super().notes(samples, bad, mode)
         if self.split:
             unlabelled = [sample for sample in samples if _label(sample.line, self.split) is None]
             if unlabelled:

@@ -202,7 +202,7 @@ class GroundingBenchmark(PointBenchmark, TableBenchmark):
     def notes(self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str) -> list[str]:
         """Return notes on missing and repeated rows, compared with the published numbers."""
         counts = Counter(str(sample.line.get(self.mode_column)) for sample in samples)
-        notes = []
+        notes = super().notes(samples, bad, mode)
         expected = self.expected_rows.get(mode)
         row_count = len(samples) + len(bad)
         if expected is not None and row_count != expected:

@@ -257,6 +257,78 @@ def test_an_exception_at_a_row_of_the_file_names_the_row(staged):
     assert "at row 3" in checked.stderr
 
 
+# -- its data file ----------------------------------------------------------------------------------
+
+READS_CSV = 'self.read_file("rows.csv")'
+OPENS_FILE = """[
+                dict(zip(("id", "image", "question", "answer"), line.rstrip("\\n").split(";")))
+                for line in open(self.root / "FILE", encoding="utf-8")
+            ]"""
+
+
+def write_csv(stage, *lines, reader=READS_CSV, file="rows.csv"):
+    (stage.root / "clocks/rows.json").unlink(missing_ok=True)
+    code = OWN.replace("VALUE", COMPARES).replace('split = "kind"', "")
+    stage.module(code.replace('self.read_file("rows.json")', reader), "own")
+    (stage.root / "clocks" / file).write_text("\n".join(lines), encoding="utf-8-sig")
+
+
+def annotations(stage):
+    manifest = json.loads((stage.folder() / "manifest.json").read_bytes())
+    return manifest["datasets"][NAME]["annotations"]
+
+
+def folders(stage):
+    return [path for path in (stage.work_dir / "m").glob("T*") if path.is_dir()]
+
+
+@pytest.mark.parametrize(
+    ("reader", "sign"), [(READS_CSV, ","), (OPENS_FILE.replace("FILE", "rows.csv"), ";")]
+)
+def test_a_changed_right_answer_in_a_csv_file_is_scored_in_a_new_folder(staged, reader, sign):
+    head = "id,image,question,answer"
+    first, second = '{},0.png,"Which day, please?",{}', "{},1.png,Which day?,{}"
+    lines = [first.format(1, "Monday"), second.format(2, "Friday")]
+    if sign == ";":
+        lines = [line.replace('"', "").replace(", ", " ").replace(",", ";") for line in lines]
+    write_csv(staged, *[head] * (sign == ","), *lines, reader=reader)
+    run = staged.run()
+    assert (run.code, len(run.requests)) == (0, 2), run.output
+    assert "warning" not in run.stdout
+    assert annotations(staged)["bytes"] == (staged.root / "clocks/rows.csv").stat().st_size
+    assert staged.scores(NAME)["num_correct"] == 1
+    changed = [line.replace("Friday", "Monday") for line in lines]
+    write_csv(staged, *[head] * (sign == ","), *changed, reader=reader)
+    again = staged.run()
+    assert (again.code, again.requests, len(folders(staged))) == (0, [], 2)
+    assert staged.scores(NAME)["num_correct"] == 2
+
+
+@pytest.mark.parametrize("values", ["2,1.png,Which day, please?,Friday", "2,1.png"])
+def test_a_csv_row_with_another_number_of_values_is_named(staged, values):
+    write_csv(staged, "id,image,question,answer", "1,0.png,Which day?,Monday", values)
+    checked = staged.run("--check")
+    assert checked.code == 2
+    count = len(values.split(","))
+    problem = f"rows.csv: cannot be read: line 3: {count} values, but the first line has 4 names"
+    assert problem in checked.stderr
+
+
+@pytest.mark.parametrize("options", [["--check"], []])
+def test_a_data_file_that_the_program_does_not_know_is_warned_of(staged, options):
+    reader = OPENS_FILE.replace("FILE", "rows.txt")
+    write_csv(staged, "1;0.png;Which day?;Monday", reader=reader, file="rows.txt")
+    checked = staged.run(*options)
+    assert checked.code == 0
+    assert (
+        "warning: Clocks: own.Clocks reads a data file that the program does not" in checked.stdout
+    )
+    code = (staged.code / "own.py").read_text("utf-8")
+    files = 'files = lambda self: [self.root / "rows.txt"]'
+    staged.module(code.replace('folder = "clocks"', f'folder = "clocks"\n    {files}'), "own")
+    assert "warning" not in staged.run(*options).stdout
+
+
 # -- a part of the rows -----------------------------------------------------------------------------
 
 
