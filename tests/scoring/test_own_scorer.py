@@ -7,8 +7,9 @@ import pytest
 
 from evaluate import load_run
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import PICTURES
+from tests.support.runs import PICTURES, environment, run_here
 from tests.support.stage import Stage
+from utils.session.compare import main as compare_command
 
 NAME = "Clocks"
 QUESTIONS = [
@@ -56,6 +57,19 @@ def staged(tmp_path):
 def write(stage, returned=COMPARES, rows=QUESTIONS):
     stage.module(OWN.replace("VALUE", returned), "own")
     (stage.root / "clocks/rows.json").write_text(json.dumps(rows))
+
+
+def manifest_entry(stage):
+    return json.loads((stage.folder() / "manifest.json").read_bytes())["datasets"][NAME]
+
+
+def folders(stage):
+    return [path for path in (stage.work_dir / "m").glob("T*") if path.is_dir()]
+
+
+def compare(stage, *models):
+    paths = [str(stage.work_dir / model) for model in models]
+    return run_here(compare_command, ["compare.py", *paths], stage.home, environment())
 
 
 # -- what `is_right` returns ------------------------------------------------------------------------
@@ -155,6 +169,60 @@ def test_a_method_that_cannot_be_called_is_named_before_anything_is_asked(
     run = staged.run()
     assert (run.code, run.requests) == (2, [])
     assert problem in run.stderr
+
+
+# -- another version of the class --------------------------------------------------------------------
+
+SAYS_YES = "True"
+BY_ROW = f'bool(line.get("is_easy")) or {COMPARES}'
+OTHER_CODE = (
+    "note: m, Clocks: these scores are by another version of own.py than the scores before; "
+)
+
+
+def test_scores_by_a_changed_class_say_what_they_replace(staged):
+    assert "own.py" not in staged.run().output
+    write(staged, SAYS_YES)
+    before = manifest_entry(staged)["code"]
+    assert [*before] == ["own"]
+    for options in ([], ["--mode", "eval"]):
+        again = staged.run(*options)
+        assert (again.code, again.requests, len(folders(staged))) == (0, [], 1)
+        is_told = OTHER_CODE + "accuracy is 100.00 % now, and was 33.33 % before" in again.stdout
+        assert is_told == (options == [])
+        assert manifest_entry(staged)["code"] != before
+
+
+def test_a_comment_or_a_docstring_is_no_other_version(staged):
+    staged.run()
+    code = (staged.code / "own.py").read_text("utf-8")
+    staged.module(code.replace("class Clocks", "# a comment\nclass Clocks"), "own")
+    assert "another version" not in staged.run("--mode", "eval").output
+
+
+@pytest.mark.parametrize(
+    ("code", "more", "rules"),
+    [(SAYS_YES, {}, "versions of own.py"), (BY_ROW, {"is_easy": True}, "rules")],
+)
+def test_equal_answers_with_different_verdicts_are_counted_in_a_comparison(
+    staged, code, more, rules
+):
+    write(staged, BY_ROW)
+    staged.run()
+    staged.model["n"] = staged.model["m"]
+    write(staged, code, [{**row, **more} for row in QUESTIONS])
+    staged.run("--model", "n")
+    note = (
+        "2 samples have the same answer and different verdicts: the two runs were scored by "
+        f"different {rules}"
+    )
+    assert note in " ".join(compare(staged, "m", "n").stdout.split())
+
+
+def test_runs_by_one_rule_have_no_such_note(staged):
+    staged.model["n"] = staged.model["m"]
+    staged.run()
+    assert "different verdicts" not in compare(staged, "m", "n").stdout
 
 
 # -- `--check` --------------------------------------------------------------------------------------
@@ -273,15 +341,6 @@ def write_csv(stage, *lines, reader=READS_CSV, file="rows.csv"):
     (stage.root / "clocks" / file).write_text("\n".join(lines), encoding="utf-8-sig")
 
 
-def annotations(stage):
-    manifest = json.loads((stage.folder() / "manifest.json").read_bytes())
-    return manifest["datasets"][NAME]["annotations"]
-
-
-def folders(stage):
-    return [path for path in (stage.work_dir / "m").glob("T*") if path.is_dir()]
-
-
 @pytest.mark.parametrize(
     ("reader", "sign"), [(READS_CSV, ","), (OPENS_FILE.replace("FILE", "rows.csv"), ";")]
 )
@@ -295,7 +354,10 @@ def test_a_changed_right_answer_in_a_csv_file_is_scored_in_a_new_folder(staged, 
     run = staged.run()
     assert (run.code, len(run.requests)) == (0, 2), run.output
     assert "warning" not in run.stdout
-    assert annotations(staged)["bytes"] == (staged.root / "clocks/rows.csv").stat().st_size
+    assert (
+        manifest_entry(staged)["annotations"]["bytes"]
+        == (staged.root / "clocks/rows.csv").stat().st_size
+    )
     assert staged.scores(NAME)["num_correct"] == 1
     changed = [line.replace("Friday", "Monday") for line in lines]
     write_csv(staged, *[head] * (sign == ","), *changed, reader=reader)
