@@ -38,6 +38,18 @@ NOT_OF_IMPORTS = (
     *("fresh", "limit", "parity", "ping", "retry_judge", "retry_refused", "ignore"),
     *("endpoint", "checkpoint", "model_glob", "log_to"),
 )
+GROUPS = {
+    "config": "What to run",
+    "endpoint": "Without a config",
+    "mode": "Steps of a run",
+    "api_nproc": "Speed and failures",
+    "reuse": "Stored answers",
+    "report": "Output",
+    "import_path": "Instead of a run: score the answers of another program (docs/exchange.md)",
+    "export": "Instead of a run: hand results on (docs/exchange.md)",
+    "parity": "Instead of a run",
+}
+"""Headings of `--help`, by the field of the first option below each."""
 TRACKERS = ("wandb", "mlflow", "tensorboard")
 FLAGS = {"report": "--no-report", "import_path": "--import", "as_name": "--as", "as_json": "--json"}
 SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
@@ -104,23 +116,6 @@ class Options:
         "FILE",
         Path,
     )
-    endpoint: str | None = _option(None, "run without a config: the address of a server", "URL")
-    name: str | None = _option(
-        None, "with --endpoint: the name of the model on that server", "NAME"
-    )
-    checkpoint: str | None = _option(
-        None, "run without a config: a checkpoint, as a folder or as org/name on the hub", "PATH"
-    )
-    vllm: bool = _option(False, "with --checkpoint: serve the checkpoint with vLLM")
-    recipe: str | None = _option(
-        None,
-        "with --endpoint, --checkpoint: recipe of the model family (default: by the model's name); "
-        "with --import: recipe that reads the replies",
-        "NAME",
-    )
-    print_config: bool = _option(
-        False, "with --endpoint, --checkpoint: print the config of this run, then stop"
-    )
     data: tuple[str, ...] = _option(
         (), "run these data sets (default: all of the config)", "NAME", **SEVERAL
     )
@@ -135,11 +130,9 @@ class Options:
     only: tuple[str, ...] = _option(
         (), "run only rows with these labels, such as platform=os_web", "GROUPING=LABEL", **SEVERAL
     )
-    work_dir: Path = _option(
-        Path("outputs"),
-        "folder for the results (default: EVAL_WORK_DIR, else ./outputs)",
-        "DIR",
-        Path,
+    limit: int | None = _option(None, "run only N samples of each data set", "N", _positive)
+    seeds_from: str | None = _option(
+        None, "live tasks: use four seeds made from TEXT instead of the seeds of the config", "TEXT"
     )
     set: tuple[str, ...] = _option(
         (),
@@ -147,19 +140,40 @@ class Options:
         "KEY=VALUE",
         **SEVERAL,
     )
+    work_dir: Path = _option(
+        Path("outputs"),
+        "folder for the results (default: EVAL_WORK_DIR, else ./outputs)",
+        "DIR",
+        Path,
+    )
+    endpoint: str | None = _option(None, "address of a server", "URL")
+    name: str | None = _option(None, "with --endpoint: name of the model on the server", "NAME")
+    checkpoint: str | None = _option(None, "checkpoint: a folder, or org/name on the hub", "PATH")
+    vllm: bool = _option(False, "with --checkpoint: serve the checkpoint with vLLM")
+    recipe: str | None = _option(
+        None,
+        "recipe of the model family (default: by the model's name); "
+        "with --import: recipe that reads the replies",
+        "NAME",
+    )
+    print_config: bool = _option(False, "print the config of this command, then stop")
     mode: str = _option(
         "all",
         "all: query and score (default); infer: only query; eval: only score",
         choices=("all", "infer", "eval"),
+    )
+    check: bool = _option(
+        False, "check config, functions, data and images, then stop; no request is sent"
+    )
+    ping: bool = _option(False, "with --check: also send one request for each model and data set")
+    strict: bool = _option(
+        False, "do not start the run if a sample is bad (default: leave that sample out)"
     )
     api_nproc: int | None = _option(
         4, "requests in flight at each server: a number (default 4) or auto", "N", _nproc
     )
     worlds: int | None = _option(
         None, "live episodes in parallel (default: by the number of cores)", "N", _positive
-    )
-    seeds_from: str | None = _option(
-        None, "live tasks: use four seeds made from TEXT instead of the seeds of the config", "TEXT"
     )
     retry: int = _option(5, "retries after a transient error (default 5)", "N", not_negative)
     outage_s: float = _option(
@@ -168,9 +182,8 @@ class Options:
     wait_for_server_s: float = _option(
         0.0, "seconds to wait for a server that is still loading (default 0)", "S", _seconds
     )
-    limit: int | None = _option(None, "run only N samples of each data set", "N", _positive)
-    fresh: bool = _option(False, "query all samples again; reuse no stored answer")
     reuse: bool = _option(False, "reuse stored answers to unchanged requests (the default)")
+    fresh: bool = _option(False, "query all samples again; reuse no stored answer")
     ignore: bool = _option(False, "do not query failed samples again")
     retry_refused: bool = _option(False, "query refused samples again; stored answers are kept")
     retry_server: tuple[str, ...] = _option(
@@ -182,9 +195,8 @@ class Options:
     retry_judge: bool = _option(
         False, "query the judge again about all replies; the model's answers are kept"
     )
-    strict: bool = _option(
-        False, "do not start the run if a sample is bad (default: leave that sample out)"
-    )
+    report: bool = _option(True, "write no report page")
+    small_images: bool = _option(False, "put small copies of the images into the report")
     doubtful: Path | None = _option(
         None,
         "with --mode eval: a second figure without the rows of this file, which "
@@ -192,25 +204,21 @@ class Options:
         "FILE",
         Path,
     )
-    check: bool = _option(
-        False, "check config, functions, data and images, then stop; no request is sent"
+    log_to: tuple[str, ...] = _option(
+        (),
+        "also send the figures to a tracker, during the run and after it: "
+        "wandb, mlflow or tensorboard (docs/results.md)",
+        "TRACKER",
+        choices=TRACKERS,
+        **SEVERAL,
     )
-    ping: bool = _option(False, "with --check: also send one request for each model and data set")
-    parity: Path | None = _option(
-        None,
-        "compare with another config (or two --model of one): where they differ, and why",
-        "FILE",
-        Path,
-    )
-    report: bool = _option(True, "write no report page")
-    small_images: bool = _option(False, "put small copies of the images into the report")
     verbose: bool = _option(
         False, "show tracebacks of user functions, and the error of each sample"
     )
     quiet: bool = _option(False, "print only warnings and problems")
     import_path: Path | None = _option(
         None,
-        "instead of a run: score answers that another program made (docs/exchange.md)",
+        "file or folder with the answers",
         "FILE",
         Path,
     )
@@ -222,7 +230,9 @@ class Options:
     )
     frame: str = _option(
         "",
-        "with --import: unit of the coordinates in replies and points",
+        "with --import: unit of the coordinates in replies and points: fractions, pixels, per_mille "
+        "or another (docs/exchange.md)",
+        "UNIT",
         choices=tuple(Frame),
     )
     import_order: Path | None = _option(
@@ -240,7 +250,7 @@ class Options:
     )
     export: tuple[str, ...] = _option(
         (),
-        "instead of a run: write the finished run RUN in another tool's form (docs/exchange.md)",
+        "write the finished run RUN in the form of another tool",
         ("FORM", "RUN"),
         nargs=2,
     )
@@ -254,24 +264,21 @@ class Options:
         False, "with --export: export imported answers, too; the file marks them as imported"
     )
     task_id: str = _option("", "with --export: id of the leaderboard's task on the hub", "ID")
-    runs: bool = _option(False, "instead of a run: write the list of all runs in the work-dir anew")
+    parity: Path | None = _option(
+        None,
+        "run this config and another one (or two --model of one), and show where they differ",
+        "FILE",
+        Path,
+    )
+    runs: bool = _option(False, "write the list of all runs in the work-dir again")
     look: str | None = _option(
         None,
-        "instead of a run: show the figures so far of a run in progress (default: the newest run); "
-        "its folder is not changed",
+        "show the figures so far of a run in progress (default: the newest run)",
         "RUN",
         nargs="?",
         const="",
     )
     as_json: bool = _option(False, "with --look: print figures and counts as JSON")
-    log_to: tuple[str, ...] = _option(
-        (),
-        "also send the figures to a tracker, during the run and after it: "
-        "wandb, mlflow or tensorboard (docs/results.md)",
-        "TRACKER",
-        choices=TRACKERS,
-        **SEVERAL,
-    )
     arguments: tuple[str, ...] = ()  # as they were typed
     content: str | None = None  # JSON that stands for the config file
     from_python: bool = field(default=False, compare=False)  # a caller gets problems as an error
@@ -417,6 +424,7 @@ def _typed_values(typed: Sequence[str]) -> dict[str, Any]:
     """The options of a command line by field, without those that were left out."""
     parser = OneLineParser(
         prog=PROGRAM,
+        usage=f"{PROGRAM} --config FILE [options]",
         description="Measures how well a vision-language model understands graphical user "
         "interfaces (MMBench-GUI and others).",
         epilog=EXAMPLES,
@@ -429,22 +437,23 @@ def _typed_values(typed: Sequence[str]) -> dict[str, Any]:
         for option in fields(Options)
         if option.metadata
     }
+    group: argparse._ActionsContainer = parser
     for flag, option in flags.items():
-        parser.add_argument(flag, dest=option.name, **option.metadata)
-    parser.add_argument(
-        "--version", action="store_true", help="instead of a run: print the version, then stop"
-    )
-    parser.add_argument(
+        if option.name in GROUPS:
+            group = parser.add_argument_group(GROUPS[option.name])
+        group.add_argument(flag, dest=option.name, **option.metadata)
+    group.add_argument("--version", action="store_true", help="print the version")
+    group.add_argument(
         "--recipes",
         nargs="*",
         metavar="NAME",
-        help="instead of a run: list the recipes of model families, or show the named ones in full",
+        help="list the recipes of model families, or show the named ones in full",
     )
-    parser.add_argument(
+    group.add_argument(
         "--compare",
         nargs="+",
         metavar="RUN",
-        help="instead of a run: compare finished runs; see compare.py --help",
+        help="compare finished runs; see compare.py --help",
     )
     namespace, unknown = parser.parse_known_args(typed)
     if names := [text.partition("=")[0] for text in unknown if text.startswith("-")]:
