@@ -391,6 +391,7 @@ def test_what_a_program_needs_is_listed_in_the_core_requirements():
                     "y.json: does not belong to any option; name a config with --config FILE",
                 ),
                 ("--mode inferr", "argument --mode: invalid choice: 'inferr' (choose from 'all', "),
+                ("--frame px", "argument --frame: invalid choice: 'px' (choose from 'fractions', "),
                 ("--limit many", f"argument --limit: {COUNT} 1, got 'many'"),
                 ("--limit 0", f"argument --limit: {COUNT} 1, got '0'"),
                 ("--retry often", f"argument --retry: {COUNT} 0, got 'often'"),

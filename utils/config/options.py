@@ -230,10 +230,10 @@ class Options:
     )
     frame: str = _option(
         "",
-        "with --import: unit of the coordinates in replies and points: fractions, pixels, per_mille "
-        "or another (docs/exchange.md)",
+        "with --import: unit of the coordinates: fractions, pixels, per_mille or another "
+        "(docs/exchange.md)",
         "UNIT",
-        choices=tuple(Frame),
+        choices=tuple(frame.value for frame in Frame),
     )
     import_order: Path | None = _option(
         None, "with --import: file with the sample ids, in the order of the rows", "FILE", Path
