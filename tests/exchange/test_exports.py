@@ -223,6 +223,24 @@ def test_the_hint_after_an_export_can_be_pasted_and_names_the_files_of_functions
     assert verdicts(next((tmp_path / "outputs").glob("*/I*"))) == verdicts(folder)
 
 
+def test_the_config_of_an_import_keeps_what_a_later_import_leaves_out(tmp_path, root):
+    folder = run_of_two_commands(tmp_path, root)
+    assert export("bundle", folder).code == 0
+    (file,) = (folder / "export").iterdir()
+    before = verdicts_after_import(folder, file, tmp_path, root)
+    there = tmp_path / "there"
+    one = ("--config", there / "config.json", "--data", "GUIContentUnderstanding")
+    result = imported(there, root, file, *one)
+    assert result.code == 0, result.output
+    assert "GUIElementGrounding: left out, because --data or the config" in result.output
+    (import_folder,) = (there / "outputs").glob("*/I*")
+    assert imported(there, root, import_folder, "--mode", "eval").code == 0
+    assert verdicts(import_folder) == before
+    manifest = json.loads((import_folder / "manifest.json").read_text())
+    scored = manifest["scoring"].get("config") or manifest["config"]
+    assert set(scored["data"]) == {"GUIContentUnderstanding", "GUIElementGrounding"}
+
+
 def test_a_bundle_holds_one_postprocess_function_or_says_how_to_export_the_sets(tmp_path, root):
     folder = run_of_two_commands(tmp_path, root, postprocess_function="my_model.strip")
     result = export("bundle", folder)
