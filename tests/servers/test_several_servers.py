@@ -397,7 +397,13 @@ def test_answers_of_a_server_are_asked_again_where_the_user_says_so(stage):
         assert run.run("--api-nproc", "1").code == 0
         answered = len(servers[0].requests)
         run.model["m"]["model_path"] = paths[1:]
-        ran = run.run("--retry-server", servers[0].place)
+        for name in ("n9", "8813", "http://n9:8000/v1"):
+            for more in ((), ("--check",)):
+                refused = run.run("--retry-server", name, *more)
+                assert refused.code == 2, refused.output
+                assert all(f'"{server.place}"' in refused.output for server in servers)
+        assert len(asked(*servers)) == SAMPLES
+        ran = run.run("--retry-server", f"http://{servers[0].place}/v1")
     assert ran.code == 0, ran.output
     assert len(asked(*servers)) == SAMPLES + answered
     assert "--retry-server" in ran.output
