@@ -42,6 +42,7 @@ VERSION = 1
 MODEL_CLASS = "models.imported.AnswersMadeElsewhere"
 NOT_OF_IMPORTS = ("circular", "judge", "repeats", "path")
 """Settings of a data set that answers made elsewhere cannot have, or that come from the rows."""
+OF_SERVERS = ("answered_by", "served", "servers")  # in the manifest's entry of a data set
 OWN_ROOMS = ("benchmarks.", "models.", "utils.")  # functions that the program has
 HOW = """\
 # Replies and verdicts of one run
@@ -156,6 +157,7 @@ def _seldom(facts: Facts) -> dict[str, Any]:
         "options": facts.get("options"),
         "usage": facts.get("usage"),
         "image_size": facts.get("file_wh"),
+        "server": facts.get("server"),
     }
     if is_resized(facts):  # replies may count these pixels
         values |= {name: facts.get(name) for name in ("sent_wh", "seen_wh")}
@@ -191,9 +193,9 @@ def _entry(run: ExportedRun, dataset: ExportedSet) -> dict[str, Any]:
 def _manifest(run: ExportedRun, entries: Mapping[str, Any]) -> dict[str, Any]:
     asking = run.manifest.get("asking") or {}
     served = {
-        dataset.name: {name: dataset.entry.get(name) for name in ("served", "servers")}
+        dataset.name: {name: dataset.entry.get(name) for name in OF_SERVERS}
         for dataset in run.sets
-        if dataset.entry.get("servers")
+        if dataset.entry.get("servers") or dataset.entry.get("answered_by")
     }
     return {
         "form": FORM,
