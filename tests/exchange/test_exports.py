@@ -229,6 +229,7 @@ def test_the_hint_after_an_export_can_be_pasted_and_names_the_files_of_functions
     env = {"LMUData": str(root)}
     again = runs.evaluate(*arguments, "--no-report", cwd=tmp_path, env=env)
     assert again.code == 0, again.output
+    assert "not used" not in again.output
     assert verdicts(next((tmp_path / "outputs").glob("*/I*"))) == verdicts(folder)
 
 
