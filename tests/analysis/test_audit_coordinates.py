@@ -94,7 +94,7 @@ def test_a_model_whose_thoughts_are_read_for_its_answers_is_recognised(frame, sa
     assert after["findings"] == []
     assert f" {after['rows'][0]['value']:.2f} %; as configured (" in texts_of(section)[0]
     assert re.search(
-        r"they score [0-9.]+ %\. The two readings differ on \d+ images \(p = ",
+        r"they score [0-9.]+ %\. \d+ images decide \(p = ",
         texts_of(section)[0],
     )
 
@@ -356,7 +356,7 @@ def test_no_frame_is_advised_where_none_is_known(place_point):
     model = Model(Interpretation(Frame.PIXELS), 0.8, 0.1, 0.3, place_click=place_point)
     section = audit_of(1, model, pictures=150, screens=((1920, 1080), (2560, 1440), (1179, 2556)))
     assert section["best"] == [] or not section["findings"]
-    sayings = ("no known reading fits", "the numbers seem to be pixels of")
+    sayings = ("no known frame fits", "the numbers seem to be pixels of")
     assert all(any(saying in text for saying in sayings) for text in texts_of(section))
     assert bool(section["findings"]) or place_point is not UNKNOWN["square of 1024"]
 
@@ -385,7 +385,7 @@ def test_on_few_pictures_a_note_says_how_another_reading_would_score():
     assert finding.text.startswith(
         "read as per mille, the 18 replies with coordinates score 100.00 %, and 0.00 % as"
     )
-    assert "9 images tell the two readings apart" in section["clear"]
+    assert "9 images decide, too few to be sure" in section["clear"]
 
 
 @pytest.mark.parametrize(
@@ -473,9 +473,7 @@ def test_without_a_known_grid_its_reading_is_left_out_and_named_and_without_a_sa
     )
     section = audited([{**sample, "grid_wh": None} for sample in facts])
     assert not any("grid" in row["name"] for row in section["rows"])
-    assert any(
-        note.startswith("Left out: readings in pixels of the grid") for note in section["notes"]
-    )
+    assert any(note.startswith("Left out: pixels of the grid") for note in section["notes"])
     assert audited([])["findings"] == []
 
 

@@ -17,7 +17,7 @@ from utils.judging.questions import ReplyToRead, read_choice
 L1 = "GUIContentUnderstanding"
 OPTIONS = {"A": "no", "B": "yes", "C": "maybe"}  # of every question; B is right
 A, B, C, NONE = "A", "B", "C", "none"
-# Sixty replies: what the official reader makes of each (None: nothing), and a careful reader.
+# Sixty replies: what the parse function makes of each (None: nothing), and a careful reader.
 REPLIES = [
     ("yes", None, B),
     ("Yes!", None, B),
@@ -255,7 +255,7 @@ def test_a_judge_that_rambles_or_fails_gives_no_letter(lab, answer):
     finished = judged.run(code=1)
     assert [facts["judge"]["status"] for facts in judged.samples] == ["read", "failed", "read"]
     assert judged.counts["not read"] == 1
-    assert "the judge read 2 of 3 replies that the official reader could not read; 1 failed: " in (
+    assert "the judge read 2 of 3 replies that the parse function could not read; 1 failed: " in (
         finished.stdout
     )
 
@@ -360,7 +360,10 @@ def test_check_pings_the_judge(lab):
 
     judged = lab(["yes", "B", "B"], judge)
     output = judged.run("--check", "--ping").stdout
-    assert "judge, prompt l1-extract/1; at most 1000 replies a run" in output
+    assert (
+        "judge, prompt l1-extract/1; at most 1000 requests a run, about unparsed replies first"
+        in output
+    )
     assert "the judge reads 'It is the blue one.' as B" in output
     judged.judge.answer = lambda _: Reply("blue")
     assert (
@@ -519,7 +522,7 @@ def test_an_unusable_reply_of_the_judge_says_why_and_is_asked_for_again(lab, oth
     judged = lab(["maybe", "yes", "no", "B", "B", "B"], lambda _: otherwise)
     finished = judged.run(code=1)
     assert f"The judge read 0 of 3 replies. 3 failed: {reason}" in finished.stdout
-    assert "the judge read 0 of 3 replies that the official reader read, too" in finished.stdout
+    assert "the judge read 0 of 3 replies that the parse function read, too" in finished.stdout
     asked, model_asked = len(judged.judge.requests), len(judged.model.requests)
     judged.judge.answer = careful_judge
     options = ["--retry-refused"] if otherwise.status == 400 else []
@@ -593,6 +596,6 @@ def test_a_judge_that_reads_otherwise_than_the_official_reader_is_doubted(lab):
 
     judged = lab(["B"] * 12, judge=contrary)
     told = judged.run().output
-    warned = "agrees with the official reader in only 0.0 % of 12 replies that both read"
+    warned = "agrees with the parse function in only 0.0 % of 12 replies that both read"
     assert warned in told
     assert [finding["code"] for finding in judged.section["findings"]] == ["judge.disagrees"]

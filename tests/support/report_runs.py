@@ -221,7 +221,7 @@ def analysis_of_l2(columns: Sequence[str] = PLATFORMS) -> dict[str, Any]:
                     "parse function": "utils.coordinates.parse_per_mille",
                 },
             ],
-            "notes": ["Lead: percentage points above the configured reading, on the same replies."],
+            "notes": ["Lead: percentage points above your parse function, on the same replies."],
             "findings": [
                 {
                     "code": "coordinate_audit.other_frame",

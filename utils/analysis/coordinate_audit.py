@@ -30,7 +30,7 @@ from utils.coordinates import (
     place_in_frame,
 )
 from utils.findings import Finding, note, warning
-from utils.text import change_text, format_number, format_percent
+from utils.text import change_text, counted, format_number, format_percent
 from utils.thinking import after_thinking
 
 TITLE = "Coordinate audit: the same replies read in every frame"
@@ -39,7 +39,7 @@ SAME_PX = 1.0  # a parse function may round to pixels
 NEARLY_ALL = 0.995  # of the replies agree: that is the reading the parse function implements
 LEAST_FIT = 0.5  # of the points around their targets, a reading that fits has so many on them
 REACH = 2.0  # sizes of a target: so near is around it
-FEWEST_TO_JUDGE = 20  # replies; of fewer it is not said that no known reading fits
+FEWEST_TO_JUDGE = 20  # replies; of fewer it is not said that no known frame fits
 MANY_UNREAD = 0.5  # of the replies have a parsed point, and no numbers that the audit can read
 LEAST_SHARE_IF_RESIZED = 0.9  # of the hits that there would be were images of another size
 DOUBTFUL_LEAD = 0.1  # of the replies: another reading scores so much better, on few images
@@ -59,19 +59,19 @@ LABELS = {
     Frame.LETTERBOXED: "per mille of a letterboxed square",
 }
 NOTE = (
-    "Lead: percentage points above the configured reading, on the same replies. Readings with the "
-    "same verdict on every reply share a row."
+    "Lead: percentage points above your parse function, on the same replies. Frames with the same "
+    "verdict on every reply share a row."
 )
 P_NOTE = (
-    "p: paired test over images, with Holm's correction over all readings. It is shown for a lead "
-    "of at least 5 points on at least 10 discordant images."
+    "p: paired test over images, with Holm's correction over all frames. It is shown for a lead of "
+    "at least 5 points on at least 10 deciding images: images on which the number of hits differs."
 )
 NO_GRID = (
-    "Left out: readings in pixels of the grid, because the grid is not known. It is known for "
+    "Left out: pixels of the grid, because the grid is not known. It is known for "
     "local models, and if the config sets kwargs.min_pixels and kwargs.max_pixels."
 )
 UNKNOWN_FRAME = (
-    "Unknown frame: the point of the parse function fits none of these readings. The function has "
+    "Unknown frame: the point of the parse function fits none of these frames. The function has "
     "a frame of its own, or takes other numbers of the reply. The audit takes the last numbers "
     "after any thinking."
 )
@@ -395,9 +395,9 @@ def _compare(section: Section, replies: _Replies, configured: str, settings: Aud
         beside = int(replies.on_target(leaders[0], REACH).sum()) - count
         finding = warning(
             "coordinate_audit.no_frame",
-            "no known reading fits these replies",
+            "no known frame fits these replies",
             detail=f"{configured_row['name']}, {_of_all(replies)} score "
-            f"{format_percent(configured_row['value'])} %; the best known reading, "
+            f"{format_percent(configured_row['value'])} %; the best known frame, "
             f"{leaders[0].name}, has {count} points on their targets and {beside} next to them",
             fix="look at some replies and write a parse function",
             topic=TOPIC,
@@ -443,7 +443,7 @@ def _note_doubt(
         "coordinate_audit.few_images",
         f"read as {name}, {_of_all(replies)} score {format_percent(percent(hits.mean()))} %, and "
         f"{format_percent(percent(replies.hits.mean()))} % as configured",
-        detail=f"{apart} images tell the two readings apart, too few to be sure",
+        detail=f"{counted(int(apart), 'image')} decide, too few to be sure",
         fix="score more images, or look at some of the replies",
         topic=TOPIC,
         row=row["name"],
@@ -613,8 +613,7 @@ def _other_frame(
         "coordinate_audit.other_frame",
         f"read as {winner.name}, {_of_all(replies)} score {format_percent(row['value'])} %",
         detail=f"{configured_row['name']}, they score {format_percent(configured_row['value'])} %. "
-        f"The two readings differ on {row['discordant pictures']} images "
-        f"(p = {row['p (Holm)']:.2g})",
+        f"{row['discordant pictures']} images decide (p = {row['p (Holm)']:.2g})",
         fix=fix,
         topic=TOPIC,
         setting=settings.parser_setting,

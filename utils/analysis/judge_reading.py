@@ -30,7 +30,7 @@ def has_read_enough(to_read: int, read: int) -> bool:
 
 
 def unread_replies(samples: Iterable[Facts]) -> list[Mapping[str, Any]]:
-    """Return the readings of the replies that the official reader could not read."""
+    """Return the readings of the replies in which the parse function found no letter."""
     readings = (facts.get(SECTION) or {} for facts in samples)
     return [reading for reading in readings if reading.get("for") == UNREAD]
 

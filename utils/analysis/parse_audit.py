@@ -256,7 +256,7 @@ def _better_text(score: Row, ready_made: Row, lead: Lead) -> str:
         return ""
     return (
         f"read as the answer after any thinking, these replies score {_score_text(ready_made)} "
-        f"instead of {_score_text(score)}. The two readings differ on {lead.discordant} images "
+        f"instead of {_score_text(score)}. {lead.discordant} images decide "
         f"(p = {lead.p_value:.2g})"
     )
 

@@ -174,10 +174,10 @@ KINDS: dict[str, type[BaseModel]] = {
 
 
 class JudgeEntry(ConfigSection):
-    """The model that reads replies which the official reader could not read.
+    """The model that reads replies in which the parse function found no letter.
 
-    `max_requests`: replies that one run may ask it about; `audit_samples`: replies that the
-    official reader has read and the judge reads as well, to see how far they agree.
+    `max_requests`: new requests of one run; `audit_samples`: replies with a letter that the judge
+    reads as well, to see how far the two agree.
     """
 
     model: ModelEntry

@@ -1,1 +1,1 @@
-"""A second model that reads the replies which the official reader could not read."""
+"""A second model that reads the replies in which the parse function found no letter."""

@@ -51,8 +51,8 @@ class Judge:
     """A model that reads replies, with its limits."""
 
     model: ModelWrapper
-    max_requests: int  # replies that one run may ask it about
-    audit_samples: int  # replies that the official reader has read, and the judge reads as well
+    max_requests: int  # new requests of one run
+    audit_samples: int  # replies with a letter that the judge reads as well
     warning: str = ""  # what speaks against this judge
 
 

@@ -29,7 +29,7 @@ from utils.scoring.scorer import ScoredSample, Scorer
 from utils.store.folder import RunFolder
 from utils.text import counted
 
-TITLE = "Judge: replies that the official reader could not read"
+TITLE = "Judge: replies in which the parse function found no letter"
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Judged:
         yield f"The judge's prompt is {PROMPT_VERSION} (SHA-256 {PROMPT_DIGEST[:12]}...)."
         if agreed is not None:
             replies = counted(agreed.samples, "reply", "replies")
-            text = f"The judge also read {replies} that the official reader had read. "
+            text = f"The judge also read {replies} in which the parse function found a letter. "
             text += f"The two agree in {100 * agreed.share:.1f} %"
             if agreed.kappa is not None:
                 text += f"; Cohen's kappa {agreed.kappa:.2f} ({_bounds_text(agreed)})"
@@ -133,10 +133,10 @@ class Judged:
             )
 
     def _sentence(self, counts: Mapping[str, int]) -> str:
-        """Say what became of the replies that the official reader could not read."""
+        """Say what became of the replies in which the parse function found no letter."""
         readings = self._readings_for(UNREAD)
         if not readings:
-            return "The official reader read every reply; the judge got none."
+            return "The judge got no reply, because no complete reply is unparsed."
         text = f"The judge read {counts['judged']} of {counted(len(readings), 'reply', 'replies')}"
         if counts["judged"]:
             text += (
@@ -180,7 +180,7 @@ class Judged:
             findings.append(
                 warning(
                     "judge.disagrees",
-                    f"the judge agrees with the official reader in only {100 * agreed.share:.1f} % "
+                    f"the judge agrees with the parse function in only {100 * agreed.share:.1f} % "
                     f"of {replies} that both read",
                     detail="its other readings are as doubtful",
                     fix="look at the replies that the two read differently, or use another judge",
@@ -193,12 +193,12 @@ class Judged:
             if read == len(readings):
                 continue
             if role == UNREAD and self.no_score:
-                meaning = "There is no score with the judge, because the judge read less than half"
+                meaning = "There is no score with the judge, because the judge read fewer than half"
             replies = counted(len(readings), "reply", "replies")
             findings.append(
                 warning(
                     code,
-                    f"the judge read {read} of {replies} that the official reader {what}",
+                    f"the judge read {read} of {replies} that the parse function {what}",
                     detail="; ".join(self._unread_texts(readings)),
                     fix=f"{meaning}. The next run sends them to the judge again",
                     topic="judge",
@@ -209,7 +209,12 @@ class Judged:
 
 _UNREAD_FINDINGS = (
     (UNREAD, "judge.failed", "could not read", "Replies that nobody read count as wrong"),
-    (AUDIT, "judge.audit_failed", "read, too", "They compare the two readers and change no score"),
+    (
+        AUDIT,
+        "judge.audit_failed",
+        "read, too",
+        "They only compare the judge with the parse function, and change no score",
+    ),
 )
 MOST_REASONS = 3  # of failures that are told apart
 FEWEST_AGREED, AGREES = 10, 0.9  # on so many replies a judge should agree in this share
@@ -262,7 +267,7 @@ def judge_replies(
     options: Options,
     clean: Callable[[Any], Any],
 ) -> Judged:
-    """Let the judge read what the official reader could not, and some of what it could.
+    """Let the judge read the unparsed replies, and some of the others.
 
     Args:
         judge: the model that reads.

@@ -50,7 +50,7 @@ HIDDEN = {"name", "group", "unit", "low", "high", "pictures"}
 HEADS = {
     "moved": "sent elsewhere",
     "share": "share %",
-    "discordant pictures": "discordant images",
+    "discordant pictures": "deciding images",
     "count": "samples",
 }
 

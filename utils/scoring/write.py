@@ -49,7 +49,7 @@ ANALYSIS_SUFFIX = "_analysis.json"
 
 
 class SecondReader(Protocol):
-    """Reads replies beside the official reader: a judge."""
+    """Reads replies beside the parse function: a judge."""
 
     @property
     def is_whole(self) -> bool:

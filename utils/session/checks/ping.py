@@ -298,7 +298,7 @@ def _frame_hints(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
             change += f" in place of {scorer.functions['parse']}"
         hints.append(
             f"this one reply would hit if it were read as {ways}. It may be chance: run with "
-            f"--limit 20. If the coordinate audit names the first reading, too, {change}"
+            f"--limit 20. If the coordinate audit names {names[0]}, too, {change}"
         )
     return hints
 
