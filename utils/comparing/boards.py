@@ -17,7 +17,7 @@ from utils.store.run_facts import compares_with_published
 OVERALL = "Overall"  # the last column of a score table
 PUBLISHED_MARK, PARTIAL_MARK = "†", "‡"
 OTHER_MARK = "¶"  # published, of another protocol
-REMARK_MARK = "§"  # published, and there is something to know
+REMARK_MARK = "‖"  # published, and there is something to know
 MEANS = (AVERAGE, "accuracy")  # last rows of score tables
 NOT_COMPARABLE = "not comparable"
 BY_RULE = "by every rule"

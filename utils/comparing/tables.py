@@ -31,7 +31,7 @@ LATEX_SIGNS = {
     PARTIAL_MARK: r"$^\ddagger$",
     PUBLISHED_MARK: r"$^\dagger$",
     OTHER_MARK: r"\P{}",
-    REMARK_MARK: r"\S{}",
+    REMARK_MARK: r"$\|$",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
 

@@ -49,14 +49,14 @@ A RUN is one of these:
   the folder of a run
   the folder of a model: its newest run with all samples
   a work-dir: all models in it
-  NAME=folder: one of these under another name
+  NAME=folder: a run or a model, under this name
 """
 EXAMPLES = f"""\
 examples:
   {COMPARE} outputs/model-a outputs/model-b
   {COMPARE} old=outputs/m/T20260101_Gabc12345 new=outputs/m/T20260201_Gdef67890
   {COMPARE} outputs/my-model --published
-      shows your own scores above the published ones
+      shows your scores and published ones in the same table
   {COMPARE} outputs/local outputs/served --why
       shows for each sample what differs first: messages, image, settings, reply, ...
   {COMPARE} outputs --headroom

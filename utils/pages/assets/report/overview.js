@@ -434,7 +434,7 @@ Report.overview = (() => {
                   "th",
                   { scope: "row" },
                   model,
-                  isMine ? null : remark ? " §" : " †",
+                  isMine ? null : remark ? " ‖" : " †",
                   remark ? el("span", { class: "quiet remark" }, ` ${remark}`) : null,
                 ),
                 el("td", {}, text),
