@@ -29,7 +29,7 @@ OF_A_CLONE = (
 PAGES = ("own_model.md", "own_benchmark.md", "two_servers.md", "first_score.md", "notebook.md")
 """The three that take seconds come first: they are of the fast tier."""
 BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-USUAL_PORTS = ("8765", "8766")
+USUAL_PORTS = ("8765", "8767", "8768")
 
 
 def blocks_of(page):

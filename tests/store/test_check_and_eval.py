@@ -104,7 +104,7 @@ def test_a_ping_says_which_numbers_the_default_parser_took(stage, reply, what_it
             [
                 "verdict: miss\n  in pixels of the file (640x360): point 576, 324; wanted 64, 36 to "
                 "192, 72; the numbers were taken as per mille\n",
-                "\nNo problems. The one reply is a miss, which need not be a problem.\n",
+                "\nNo problems. The one reply is a miss. One miss is normal.\n",
             ],
         ),
         (
@@ -213,7 +213,7 @@ def test_a_ping_knows_the_grid_that_the_audit_of_the_run_knows(stage, kwargs, se
 def test_a_ping_of_two_data_sets_says_how_many_replies_are_misses(stage):
     stage.server.answer = lambda request: Reply("(0.9, 0.9)" if "Click" in request.text else "B")
     printed = stage.evaluate({"m": API}, *PING).stdout
-    assert "\nNo problems. 1 of 2 replies is a miss, which need not be a problem.\n" in printed
+    assert "\nNo problems. 1 of 2 replies is a miss. One miss is normal.\n" in printed
 
 
 def test_a_data_set_without_a_single_image_stops_the_run_and_spares_earlier_scores(stage):

@@ -109,8 +109,9 @@ def _misses_text(misses: int, replies: int) -> str:
     if not misses:
         return ""
     count = "The one reply" if replies == 1 else f"{misses} of {replies} replies"
-    are = "is a miss" if misses == 1 else "are misses"
-    return f" {count} {are}, which need not be a problem."
+    if misses == 1:
+        return f" {count} is a miss. One miss is normal."
+    return f" {count} are misses. Single misses are normal."
 
 
 def _sorted_findings(findings: Iterable[Finding]) -> tuple[int, list[str]]:
