@@ -146,7 +146,7 @@ def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(stage):
     assert [told(result.output, "answered") for result in (as_many, fewer)] == [[3], [2]]
     assert (as_many.code, fewer.code, "all of it" in as_many.output) == (0, 0, False)
     expected_text = (
-        f"in {trial.name}, has only some of the samples; the log in {whole_folder.name} has all"
+        f"in {trial.name}, has only some of the samples. The log in {whole_folder.name} has all"
     )
     for ran in (all_of_it, more):
         assert (ran.code, told(ran.output, "answered")) == (1, [3]), ran.output
