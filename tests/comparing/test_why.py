@@ -152,7 +152,7 @@ def test_functions_that_the_configs_name_differently_are_told_apart(tmp_path):
     entries = {"a": {"custom_prompt": {L2: "mine.prompt", L1: "mine.other"}}, "b": {}}
     for name, entry in entries.items():
         config = {"model": {name: entry}, "data": {L2: {"parse_function": "mine.old"}}}
-        again = {"data": {L2: {"parse_function": f"mine.{name}"}}}  # by --mode eval
+        again = {**config, "data": {L2: {"parse_function": f"mine.{name}"}}}  # by --mode eval
         make_run(
             tmp_path / name,
             {L2: [facts()]},
@@ -173,6 +173,18 @@ def test_a_postprocess_function_is_that_of_the_scoring(tmp_path):
         manifest = {"config": config, "scoring": scoring}
         make_run(tmp_path / name, {L2: [facts()]}, model=name, manifest=manifest)
     assert different_functions(*read_runs([tmp_path / "a", tmp_path / "b"])) == []
+
+
+def test_a_data_set_of_an_earlier_command_has_the_functions_of_that_command(tmp_path):
+    newest = {"model": {"m": {}}, "data": {L1: {"mode": "all"}}}
+    for name, dotted in {"a": "mine.parse", "b": None}.items():
+        entry = {"custom_prompt": {L2: "mine.prompt"}, "parse_function": {L2: dotted}}
+        own = {"model": {"m": entry}, "data": {L2: {"mode": "all"}}}
+        manifest = {"model": "m", "config": newest, "datasets": {L2: {"config": own}}}
+        make_run(tmp_path / name, {L2: [facts()]}, manifest=manifest)
+    assert different_functions(*read_runs([tmp_path / "a", tmp_path / "b"])) == [
+        (f"{L2}.parse_function", "mine.parse", "unset")
+    ]
 
 
 def parsers(a, b):

@@ -3,6 +3,8 @@
 import csv
 import json
 import re
+import shlex
+import subprocess
 import sys
 import zipfile
 
@@ -44,6 +46,10 @@ class Model:
 def parse(reply):
     numbers = re.findall(r"[\\d.]+", reply)
     return [float(number) for number in numbers[:2]] if len(numbers) > 1 else None
+
+
+def strip(outputs, model, processor, *, dataset_name):
+    return outputs.strip()
 """
 L2 = {"GUIElementGrounding": {"mode": "all"}}
 
@@ -167,8 +173,100 @@ def test_no_secret_and_no_address_gets_into_a_bundle_but_the_settings_do(tmp_pat
     assert "127.0.0.1" not in texts["config.json"]
     manifest = json.loads(texts["manifest.json"])
     assert manifest["config"]["model"]["m"]["generate_cfg"] == {"max_tokens": 16, "temperature": 0}
-    assert "evaluate.py --config config.json --import m_bundle.zip" in texts["HOW.md"]
+    assert "--config m_bundle/config.json --import m_bundle.zip" in texts["HOW.md"]
     assert "very-secret" not in (folder / "export" / "m_samples.csv").read_text("utf-8-sig")
+
+
+# -- data sets of two commands --------------------------------------------------------------------
+
+L1_ALONE = {"GUIContentUnderstanding": {"mode": "all"}}
+READ_BY_USER = {"GUIElementGrounding": {"mode": "all", "parse_function": "my_model.parse"}}
+THREE = ["B (128, 54)", "B (10, 10)", "B x"]
+
+
+def run_of_two_commands(folder, root, **entry_of_second):
+    """The folder of two commands: the second has a config without the data set of the first."""
+    first = run_of(folder, root, THREE, data=READ_BY_USER)
+    second = run_of(folder, root, THREE, data=L1_ALONE, **entry_of_second)
+    assert first == second
+    return first
+
+
+def how_of(bundle):
+    with zipfile.ZipFile(bundle) as archive:
+        return archive.read("HOW.md").decode()
+
+
+def test_a_bundle_of_two_commands_reads_each_data_set_as_it_was_scored(tmp_path, root):
+    folder = run_of_two_commands(tmp_path, root)
+    assert export("bundle", folder).code == 0
+    (file,) = (folder / "export").iterdir()
+    before = verdicts(folder)
+    assert verdicts_after_import(folder, file, tmp_path, root) == before
+    assert load_run(folder).figures["L2"]["average"] > 0
+    assert "| GUIElementGrounding | `my_model.parse` | none |" in how_of(file)
+    assert "| GUIContentUnderstanding | default of the data set | none |" in how_of(file)
+
+
+def test_the_hint_after_an_export_can_be_pasted_and_names_the_files_of_functions(tmp_path, root):
+    folder = run_of_two_commands(tmp_path, root)
+    result = export("bundle", folder)
+    assert "in a folder with my_model.py:" in result.output
+    unpack, score = [line for line in result.stdout.splitlines() if line.startswith("  python ")]
+    python, *arguments = shlex.split(unpack)
+    subprocess.run([sys.executable, *arguments], cwd=tmp_path, check=True)
+    python, script, *arguments = shlex.split(score)
+    assert (python, script) == ("python", "evaluate.py")
+    env = {"LMUData": str(root)}
+    again = runs.evaluate(*arguments, "--no-report", cwd=tmp_path, env=env)
+    assert again.code == 0, again.output
+    assert verdicts(next((tmp_path / "outputs").glob("*/I*"))) == verdicts(folder)
+
+
+def test_the_config_of_an_import_keeps_what_a_later_import_leaves_out(tmp_path, root):
+    folder = run_of_two_commands(tmp_path, root)
+    assert export("bundle", folder).code == 0
+    (file,) = (folder / "export").iterdir()
+    before = verdicts_after_import(folder, file, tmp_path, root)
+    there = tmp_path / "there"
+    one = ("--config", there / "config.json", "--data", "GUIContentUnderstanding")
+    result = imported(there, root, file, *one)
+    assert result.code == 0, result.output
+    assert "GUIElementGrounding: left out, because --data or the config" in result.output
+    (import_folder,) = (there / "outputs").glob("*/I*")
+    assert imported(there, root, import_folder, "--mode", "eval").code == 0
+    assert verdicts(import_folder) == before
+    manifest = json.loads((import_folder / "manifest.json").read_text())
+    scored = manifest["scoring"].get("config") or manifest["config"]
+    assert set(scored["data"]) == {"GUIContentUnderstanding", "GUIElementGrounding"}
+
+
+def test_a_bundle_holds_one_postprocess_function_or_says_how_to_export_the_sets(tmp_path, root):
+    folder = run_of_two_commands(tmp_path, root, postprocess_function="my_model.strip")
+    result = export("bundle", folder)
+    assert result.code == 2
+    assert "different values of postprocess_function" in result.output
+    assert "--data NAME" in result.output
+    result = export("bundle", folder, "--data", "GUIElementGrounding")
+    assert result.code == 0, result.output
+    assert "| GUIElementGrounding | `my_model.parse` | none |" in how_of(
+        folder / "export" / "m_bundle.zip"
+    )
+
+
+def test_an_export_says_that_a_manifest_does_not_name_the_parse_function(tmp_path, root):
+    folder = run_of_two_commands(tmp_path, root)
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    assert manifest["datasets"]["GUIElementGrounding"].pop("config")  # as earlier versions wrote it
+    path.write_text(json.dumps(manifest))
+    result = export("bundle", folder)
+    assert result.code == 0
+    assert "GUIElementGrounding: " in result.output
+    assert "does not say with which config it was scored" in result.output
+    assert "| GUIElementGrounding | unknown | unknown |" in how_of(
+        folder / "export" / "m_bundle.zip"
+    )
 
 
 def test_a_cell_that_a_spreadsheet_would_run_is_a_text(tmp_path, root):

@@ -208,6 +208,17 @@ def test_parse_functions_are_those_of_the_last_scoring():
     assert texts["Parameters"] == "L2: later"
 
 
+def test_functions_of_a_data_set_are_those_of_the_command_that_asked_it():
+    model = {"imp_type": "custom", "custom_prompt": {L2: "mine.prompt"}}
+    own = {"model": {"m": model}, "data": {L2: {"parse_function": "mine.parse"}}}
+    newest = {"model": {"m": {"imp_type": "custom"}}, "data": {L1: {}}}
+    datasets = {L2: entry(config=own), L1: entry(L1)}
+    manifest = {"model": "m", "config": newest, "datasets": datasets}
+    levels = {L1: "L1", L2: "L2"}
+    texts = {fact["name"]: fact["text"] for fact in run_facts(manifest, levels, TOTALS)}
+    assert texts["Parameters"] == "L2: own prompt, parse"
+
+
 @pytest.mark.parametrize(
     ("totals", "expected"),
     [

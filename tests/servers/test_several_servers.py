@@ -1,7 +1,9 @@
 """Runs against several servers of one model."""
 
+import csv
 import json
 import threading
+import zipfile
 from collections import Counter
 from functools import partial
 
@@ -383,6 +385,24 @@ def test_servers_that_serve_what_no_stored_answer_is_from_are_an_error(
     assert len(asked(changed)) == 8
 
 
+def handed_on(run):
+    """The answers by server in exports: in the CSV file, in the bundle, and in its manifest."""
+    for form in ("csv", "bundle"):
+        exported = evaluate("--export", form, run.folder(), cwd=run.home)
+        assert exported.code == 0, exported.output
+    with (run.folder() / "export" / "m_samples.csv").open(encoding="utf-8-sig", newline="") as file:
+        in_csv = Counter(row["server"] for row in csv.DictReader(file))
+    in_rows, in_manifest = Counter(), Counter()
+    with zipfile.ZipFile(run.folder() / "export" / "m_bundle.zip") as archive:
+        for name in archive.namelist():
+            if name.endswith("_answers.jsonl"):
+                rows = map(json.loads, archive.read(name).splitlines())
+                in_rows.update(row["server"] for row in rows)
+        for entry in json.loads(archive.read("manifest.json"))["servers"].values():
+            in_manifest.update(entry["answered_by"])
+    return in_csv, in_rows, in_manifest
+
+
 def test_answers_of_a_server_are_asked_again_where_the_user_says_so(stage):
     arrived = threading.Barrier(2)
 
@@ -397,12 +417,19 @@ def test_answers_of_a_server_are_asked_again_where_the_user_says_so(stage):
         assert run.run("--api-nproc", "1").code == 0
         answered = len(servers[0].requests)
         run.model["m"]["model_path"] = paths[1:]
-        ran = run.run("--retry-server", servers[0].place)
+        for name in ("n9", "8813", "http://n9:8000/v1"):
+            for more in ((), ("--check",)):
+                refused = run.run("--retry-server", name, *more)
+                assert refused.code == 2, refused.output
+                assert all(f'"{server.place}"' in refused.output for server in servers)
+        assert len(asked(*servers)) == SAMPLES
+        ran = run.run("--retry-server", f"http://{servers[0].place}/v1")
     assert ran.code == 0, ran.output
     assert len(asked(*servers)) == SAMPLES + answered
     assert "--retry-server" in ran.output
     newest = {record["key"]: record["server"] for record in records(run)}
     assert set(newest.values()) == {servers[1].place}
+    assert handed_on(run) == (Counter(newest.values()),) * 3
 
 
 @pytest.mark.parametrize(
@@ -423,7 +450,7 @@ def test_answers_of_a_server_are_asked_again_where_the_user_says_so(stage):
         ),
         (
             {"model_path": "http://n1/v1?model=m", "servers": "nowhere"},
-            "servers: nowhere does not exist",
+            "servers: nowhere does not exist in /",
         ),
         (
             {"model_path": "http://n1/v1?model=m", "servers": ["http://n1/v1"]},
@@ -490,6 +517,7 @@ def test_manifest_analysis_report_and_summary_have_a_table_of_servers(stage):
         ]
         assert {row["name"] for row in analysis["server_audit"]["rows"]} <= set(answered)
     assert in_manifest == answered
+    assert handed_on(run) == (answered, answered, answered)
     pages = "".join(
         path.read_text()
         for path in folder.rglob("*")

@@ -120,7 +120,9 @@ def test_what_is_known_of_other_data_sets_and_of_full_files_is_kept(stage):
         entries.append(manifest_of(stage))
     first, part, full, last = (manifest["datasets"] for manifest in entries)
     assert ("scoring" in entries[0], first[L1]["statuses"]) == (False, {"ok": 9})
-    assert part[L1] == full[L1] == first[L1]
+    own_config = part[L1]["config"]  # the newest run has another
+    assert part[L1] == full[L1] == {**first[L1], "config": own_config}
+    assert (own_config["data"], [*own_config["model"]]) == (entries[0]["config"]["data"], ["m"])
     assert (part[L2]["mode"], part[L2]["samples"]) == ("basic", 3)
     assert (full[L2]["partial"], full[L2]["samples"], last) == (False, 6, full)
     assert {*entries[3].pop("files")} > {*entries[2].pop("files")}

@@ -23,7 +23,7 @@ from utils.geometry.images import is_url
 from utils.protocol import noun_of
 from utils.scoring.sheets import write_text
 from utils.store.folder import safe_name
-from utils.store.run_facts import model_entry, parse_functions, scoring_entry
+from utils.store.run_facts import asking_entry, model_entry, parse_function, scoring_entry
 from utils.text import as_json_text, counted, printable
 
 STAGES: Mapping[str, Callable[[Facts], str]] = {
@@ -206,15 +206,14 @@ def _parser_key(dataset: str) -> str:
 
 def _functions_of(run: ComparedRun, datasets: Collection[str]) -> dict[str, str]:
     """Return dotted paths by what they are for, of these data sets."""
-    entry = model_entry(run.manifest)
-    parsers = parse_functions(run.manifest)
-    paths = {
-        "preprocess_function": entry.get("preprocess_function"),
-        "postprocess_function": scoring_entry(run.manifest).get("postprocess_function"),
-    }
+    manifest = run.manifest
+    paths = {"preprocess_function": model_entry(manifest).get("preprocess_function")}
+    postprocess = [scoring_entry(manifest, name).get("postprocess_function") for name in datasets]
+    paths["postprocess_function"] = ", ".join(filter(None, dict.fromkeys(postprocess)))
     for dataset in datasets:
-        paths[f"custom_prompt.{dataset}"] = (entry.get("custom_prompt") or {}).get(dataset)
-        paths[_parser_key(dataset)] = parsers.get(dataset)
+        prompts = asking_entry(manifest, dataset).get("custom_prompt") or {}
+        paths[f"custom_prompt.{dataset}"] = prompts.get(dataset)
+        paths[_parser_key(dataset)] = parse_function(manifest, dataset)
     return {name: str(path) for name, path in paths.items() if path}
 
 

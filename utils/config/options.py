@@ -458,6 +458,11 @@ def _typed_values(typed: Sequence[str]) -> dict[str, Any]:
     return vars(namespace)
 
 
+def _host_of(server: str) -> str:
+    """The `host:port` of a server, as answers have it, from that or from an address."""
+    return server.rpartition("://")[2].partition("/")[0].rpartition("@")[2].lower()
+
+
 def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
     """The options with these values, by field; `more` is what nobody types.
 
@@ -469,6 +474,7 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
         key: tuple(dict.fromkeys(values.get(key, ())))
         for key in ("data", "model", "retry_server", "log_to")
     }
+    lists["retry_server"] = tuple(map(_host_of, lists["retry_server"]))
     changes = tuple(values.get("set", ()))
     only = tuple(values.get("only", ()))
     options = Options(

@@ -13,6 +13,7 @@ from utils.exchange.export.run import ExportedRun, ExportedSet, open_run
 from utils.geometry.images import expand_home
 from utils.protocol import MADE_ELSEWHERE
 from utils.scoring.sheets import whole_file
+from utils.store.derived import MANIFEST_NAME
 from utils.text import counted, listed
 
 FOLDER = "export"  # in the folder of the run
@@ -103,6 +104,12 @@ def _remarks(run: ExportedRun, form: Form, left_out: list[str]) -> list[str]:
         if dataset.is_partial:
             remarks.append(
                 f"{dataset.name}: a part of the data set, {counted(len(dataset.samples), 'sample')}"
+            )
+        if not run.scoring_config(dataset):
+            remarks.append(
+                f"warning: {dataset.name}: {run.folder / MANIFEST_NAME} does not say with which "
+                "config it was scored, so the export names no parse function. Score it again with "
+                "its config and --mode eval, which sends no requests; then export again"
             )
         remarks += [f"warning: {dataset.name}: {doubt}" for doubt in dataset.doubts]
         resized = sum(map(is_resized, dataset.samples))

@@ -42,9 +42,11 @@ from utils.session.result import Result
 from utils.session.runner import finish_folders
 from utils.session.score import rescore, score
 from utils.session.source_copies import copy_sources
+from utils.store.derived import read_json
 from utils.store.find import is_import
 from utils.store.folder import RunFolder, choosing, logs_by_age
 from utils.store.log import LoggedRun, RunLog
+from utils.store.logged_config import entry_of_run
 from utils.store.provenance import git_state, made_with
 from utils.store.records import end_record, now, run_record
 from utils.text import counted, listed
@@ -147,9 +149,13 @@ def _assigned(
     """The sources by data set; each file has answers to one."""
     sources_by_table: dict[str, list[AnswerFile]] = {}
     problems: list[str] = []
+    has_named = is_named and any(source.dataset in tables for source in imported.sources)
     for source in imported.sources:
         if source.dataset in tables:
             name = source.dataset
+        elif source.dataset and has_named:
+            print(f"{source.dataset}: left out, because --data or the config names other data sets")
+            continue
         else:
             try:
                 name = table_of(source, tables, benchmarks, is_named=is_named)
@@ -486,20 +492,26 @@ def _checksums(name: str, content: bytes) -> dict[str, Any]:
 
 
 def _write_config(folder: RunFolder, sets: Sequence[ImportedSet]) -> None:
-    """Write the config that an import is scored again with."""
+    """Write the config that an import is scored again with.
+
+    Data sets that an earlier import of the same file had besides stay in it.
+    """
     from utils.scoring.sheets import write_json
 
     first = sets[0].evaluation
+    path = folder.path / CONFIG_NAME
+    before = read_json(path, must_be_whole=False)
     datasets = [one.evaluation.dataset for one in sets]
     data = {name: dict(first.config["data"][name]) for name in datasets}
     for one in sets:
         data[one.evaluation.dataset]["mode"] = one.evaluation.data.mode
-    config = {"model": dict(first.config["model"]), "data": data}
-    for one in sets[1:]:  # each has its own reader
-        parsers = one.evaluation.shown_entry["parse_function"]
-        entry = config["model"][first.name]
-        entry["parse_function"] = {**entry["parse_function"], **parsers}
-    write_json(folder.path / CONFIG_NAME, config)
+    parsers = dict(entry_of_run({"config": before}, first.name).get("parse_function") or {})
+    for one in sets:  # each has its own reader
+        parsers.pop(one.evaluation.dataset, None)
+        parsers |= one.evaluation.shown_entry["parse_function"]
+    entry = {**first.shown_entry, "parse_function": parsers}
+    data = {**(before.get("data") or {}), **data}
+    write_json(path, {"model": {**first.config["model"], first.name: entry}, "data": data})
 
 
 # -- scoring again --------------------------------------------------------------------------------

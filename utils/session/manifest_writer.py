@@ -16,7 +16,7 @@ from utils.session.result import Result
 from utils.store.derived import MANIFEST_NAME, read_json
 from utils.store.folder import RunFolder
 from utils.store.manifest import ManifestUpdate, manifest_of, scoring_of
-from utils.store.run_facts import parse_functions
+from utils.store.run_facts import parse_function
 from utils.store.seals import merged
 
 USUAL = "the default parser"
@@ -52,16 +52,16 @@ def _say_what_is_replaced(
     before: Mapping[str, Any], manifest: Mapping[str, Any], outcomes: Sequence[Result]
 ) -> None:
     """Print which scores of before another parse function has replaced."""
-    was, now = parse_functions(before), parse_functions(manifest)
     for outcome in outcomes:
         name = outcome.dataset
         is_again = outcome.is_scored and bool(
             before.get("datasets", {}).get(name, {}).get("figures")
         )
-        if is_again and was.get(name) != now.get(name):
+        was, now = parse_function(before, name), parse_function(manifest, name)
+        if is_again and was != now:
             print(
-                f"{name}: these scores replace those by {was.get(name, USUAL)}; the parse "
-                f"function is {now.get(name, USUAL)} now"
+                f"{name}: these scores replace those by {was or USUAL}; the parse "
+                f"function is {now or USUAL} now"
             )
 
 

@@ -35,7 +35,9 @@ from utils.sections import DataSection, OpenSection
 from utils.session.evaluation import Evaluation, UserFunction
 from utils.session.plan import Plan, has_replicas
 from utils.store.folder import all_logs, name_collisions, work_dir_problems
+from utils.store.index import is_of_server, servers_in
 from utils.subsets import Label, Only, UnknownLabels, filters_of, is_subset, only_of
+from utils.text import listed
 
 
 class BenchmarkRoom(Protocol):
@@ -157,6 +159,7 @@ def prepare(
         *model_problems,
         *judge_problems,
         *_judge_to_retry(options, data_entries),
+        *_servers_to_retry(options, model_entries, data_entries),
         *[problem for problems_of_one in own_problems.values() for problem in problems_of_one],
         *data_problems,
         *problems_of_rows,
@@ -384,6 +387,29 @@ def _judge_to_retry(options: Options, entries: Mapping[str, DataSection | None])
     if has_judge or not options.retry_judge:
         return []
     return ['--retry-judge: no data set of this run has match_mode "judge"']
+
+
+def _servers_to_retry(
+    options: Options, models: Iterable[str], datasets: Collection[str]
+) -> list[str]:
+    """Say that no stored answer is from a server of `--retry-server`."""
+    if not options.retry_server:
+        return []
+    logs = [
+        log
+        for model in models
+        for dataset in datasets
+        for log in all_logs(options.work_dir, model, dataset)
+    ]
+    servers = servers_in(logs)
+    known = "No stored answer has the name of a server: only runs with several servers write it"
+    if servers:
+        known = f"The stored answers are from {listed(servers, 20)}"
+    return [
+        f"--retry-server {name}: no stored answer is from this server. {known}"
+        for name in options.retry_server
+        if not any(is_of_server(server, name) for server in servers)
+    ]
 
 
 def _build_data(

@@ -33,6 +33,7 @@ from utils.session.result import Result, report_stop
 from utils.store.find import doubtful_order
 from utils.store.folder import RunFolder, foreign_owner, logs_by_age
 from utils.store.log import LoggedRun, RunLog
+from utils.store.logged_config import SCORING_CONFIG, config_of_set
 from utils.store.manifest import Entry, entry_of
 from utils.store.run_facts import IMAGES_BY_RECIPE, is_whole
 from utils.store.view import LogView, Selection
@@ -207,6 +208,9 @@ def _report_unscored(evaluation: Evaluation, folder: RunFolder, error: UserError
 
 def _note_scoring(evaluation: Evaluation, entry: Entry, scored: Scored) -> dict[str, Any] | None:
     """Put what came of a scoring into the manifest's entry; return the published figures."""
+    entry.facts[SCORING_CONFIG] = config_of_set(
+        evaluation.config, evaluation.name, evaluation.dataset
+    )
     entry.facts["figures"] = {} if scored.no_score else official_figures(scored.analysis)
     if scored.no_score:
         entry.facts["no_score"] = scored.no_score

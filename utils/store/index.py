@@ -79,8 +79,7 @@ class StoredAnswer(NamedTuple):
 
     def is_to_retry(self, options: Options) -> bool:
         """Whether `--retry-server` names its server, by host or with port (`n3:8001`)."""
-        host = self.server.rpartition(":")[0]
-        return bool(self.server) and not {self.server, host}.isdisjoint(options.retry_server)
+        return any(is_of_server(self.server, name) for name in options.retry_server)
 
     def read(self) -> Record:
         """The record itself, as it may be written into another run."""
@@ -88,6 +87,11 @@ class StoredAnswer(NamedTuple):
             record = record_at(file, self.offset)
         del record["seq"]
         return record
+
+
+def is_of_server(server: str, name: str) -> bool:
+    """Whether a server, as answers have it, has a name: its host, or host and port."""
+    return bool(server) and name in (server, server.rpartition(":")[0])
 
 
 class Replaced:
@@ -168,6 +172,12 @@ class LogIndex:
         return [
             answer for answer in self.answers if answer.seq in seqs and answer not in self.replaced
         ]
+
+
+def servers_in(logs: Iterable[Path]) -> list[str]:
+    """The servers of the answers in some logs; a run with one server names none."""
+    answers = (answer for log in logs for answer in LogIndex(log).answers)
+    return sorted({answer.server for answer in answers if answer.server})
 
 
 def newest_by_key(answers: Iterable[StoredAnswer]) -> dict[str, StoredAnswer]:

@@ -1,4 +1,8 @@
-"""The config in the record of a logged run: how a model was asked then."""
+"""The config in the record of a logged run, or in a manifest: how a model was asked then.
+
+The manifest of a folder has the config of its newest run. A data set that an earlier run asked or
+scored otherwise has a config of its own in its entry.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,9 @@ from typing import Any
 from utils.contracts import Record
 from utils.geometry.zooming import Zoom
 from utils.protocol import ZOOM
+
+_BY_DATA_SET = ("custom_prompt", "parse_function", "follow_up")  # keys of a model's entry
+CONFIG, SCORING_CONFIG = "config", "scoring_config"  # in a data set's entry in the manifest
 
 
 def entry_of_run(run: Record, name: str) -> Mapping[str, Any]:
@@ -44,3 +51,36 @@ def parser_of_run(run: Record, name: str, dataset: str) -> str | None:
     data = (run.get("config") or {}).get("data") or {}
     of_data: str | None = (data.get(dataset) or {}).get("parse_function")
     return of_data or None
+
+
+def config_of_set(config: Mapping[str, Any], model: str, dataset: str) -> dict[str, Any]:
+    """The part of a config that is about one model on one data set.
+
+    Empty if the config is about other data sets. The only model of a config may have another name.
+    """
+    data, models = config.get("data") or {}, config.get("model") or {}
+    entry = models.get(model) or next(iter(models.values()), None)
+    if entry is None or (data and dataset not in data):
+        return {}
+    own_values = {
+        key: {name: value for name, value in (entry.get(key) or {}).items() if name == dataset}
+        for key in _BY_DATA_SET
+        if key in entry
+    }
+    own_data = {dataset: data[dataset]} if data else {}
+    return {"model": {model: {**entry, **own_values}}, "data": own_data}
+
+
+def asked_with(manifest: Mapping[str, Any], dataset: str) -> Mapping[str, Any]:
+    """The config that a data set was asked with, as `config_of_set`; empty: it is not known."""
+    entry = (manifest.get("datasets") or {}).get(dataset) or {}
+    of_newest = config_of_set(manifest.get("config") or {}, str(manifest.get("model")), dataset)
+    return entry.get(CONFIG) or of_newest
+
+
+def scored_with(manifest: Mapping[str, Any], dataset: str) -> Mapping[str, Any]:
+    """The config that a data set was scored with, as `config_of_set`; empty: it is not known."""
+    entry = (manifest.get("datasets") or {}).get(dataset) or {}
+    config = (manifest.get("scoring") or {}).get("config") or manifest.get("config") or {}
+    of_newest = config_of_set(config, str(manifest.get("model")), dataset)
+    return entry.get(SCORING_CONFIG) or of_newest or entry.get(CONFIG) or {}

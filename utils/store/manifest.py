@@ -19,6 +19,9 @@ datasets                by name: level, mode, limit, partial, started_at, sample
                         scored_by (of recorded steps: rule, rows, level and history in words),
                         warnings (how many, where it was scored), warned (in words),
                         imported (counts of an import's findings, by name),
+                        config, scoring_config (that this data set was asked and scored with, for
+                        this model alone; only where it is not the one of the section: see
+                        `utils.store.logged_config`),
                         published (of a recipe's checkpoint, beside the figures of a whole data set:
                         see `utils.datasets.published.figures_beside`),
                         images_by_recipe (settings of images that the recipe has set),
@@ -53,6 +56,13 @@ from utils.config.secret_filter import with_texts
 from utils.contracts import Record
 from utils.program import EVALUATE
 from utils.protocol import IMPORTED, SINGLE
+from utils.store.logged_config import (
+    CONFIG,
+    SCORING_CONFIG,
+    asked_with,
+    config_of_set,
+    scored_with,
+)
 from utils.store.provenance import environment, git_state
 from utils.store.records import now
 from utils.store.seals import CHECKSUMS
@@ -145,12 +155,46 @@ def manifest_of(
     if update.files:
         sections[CHECKSUMS] = dict(update.files)
     if new:
-        manifest = _sections_of_run(before, update, new)
+        manifest = portable(_sections_of_run(before, update, new), folders)
         datasets = {**datasets_before, **{name: entry.facts for name, entry in new.items()}}
-        return {**portable(manifest, folders), "datasets": datasets, **sections}
+        asked: dict[str, Any] = {name: asked_with(before, name) for name in datasets_before}
+        scored: dict[str, Any] = {name: scored_with(before, name) for name in datasets_before}
+        for name, entry in new.items():
+            config = config_of_set(entry.run.get("config") or {}, update.model, name)
+            asked[name] = portable(config, folders)
+            if SCORING_CONFIG in entry.facts:
+                scored[name] = portable(entry.facts[SCORING_CONFIG], folders)
+        manifest["datasets"] = _with_configs(manifest, datasets, asked, scored)
+        return {**manifest, **sections}
     if update.stopped or update.files != before.get(CHECKSUMS, {}):
         return {"model": update.model, "datasets": {}, **before, "format": FORMAT, **sections}
     return {}
+
+
+def _with_configs(
+    sections: Mapping[str, Any],
+    datasets: Mapping[str, Mapping[str, Any]],
+    asked: Mapping[str, Any],
+    scored: Mapping[str, Any],
+) -> dict[str, dict[str, Any]]:
+    """Return the entries of data sets with their configs where those of the sections differ.
+
+    Args:
+        sections: of the manifest, but for the data sets.
+        datasets: the entries.
+        asked: by data set, the config that it was asked with; empty: it is not known.
+        scored: likewise, the config that it was scored with.
+    """
+    entries: dict[str, dict[str, Any]] = {}
+    for name, facts in datasets.items():
+        entry = {key: facts[key] for key in facts if key not in (CONFIG, SCORING_CONFIG)}
+        manifest = {**sections, "datasets": {name: entry}}
+        if asked.get(name) and asked_with(manifest, name) != asked[name]:
+            entry[CONFIG] = asked[name]
+        if scored.get(name) and scored_with(manifest, name) != scored[name]:
+            entry[SCORING_CONFIG] = scored[name]
+        entries[name] = entry
+    return entries
 
 
 def _sections_of_run(

@@ -20,6 +20,7 @@ from utils.protocol import (
     SAMPLE_TABLES_MD5,
     is_weighted,
 )
+from utils.store.logged_config import asked_with, entry_of_run, parser_of_run, scored_with
 from utils.subsets import is_subset, shown_mode
 from utils.text import BY_RECIPE, as_json_text, counted, cut, format_number, local_time
 
@@ -54,7 +55,7 @@ def run_facts(
     entries = {name: all_entries[name] for name in levels if name in all_entries}
     entry = model_entry(manifest)
     by_recipe = images_by_recipe(manifest)
-    parameters = _parameters(entry, parse_functions(manifest), levels, by_recipe)
+    parameters = _parameters(manifest, entry, levels, by_recipe)
     if is_weighted((manifest.get("scoring") or {}).get("environment") or {}):
         parameters.append("questions weighted by options")
     is_acting = 0 < totals["samples"] == totals.get("episodes")
@@ -185,8 +186,8 @@ def _servers(entries: Mapping[str, Any]) -> str:
 
 
 def _parameters(
+    manifest: Mapping[str, Any],
     entry: Mapping[str, Any],
-    parsers: Mapping[str, str],
     levels: Mapping[str, str],
     by_recipe: Collection[str],
 ) -> list[str]:
@@ -202,15 +203,16 @@ def _parameters(
         by = f" ({BY_RECIPE})" if f"kwargs.{name}" in by_recipe else ""
         text = f": {_resize_text(value)}" if name == "resize" else f" {as_json_text(value)}"
         parameters.append(f"{name}{text}{by}")
-    prompts = entry.get("custom_prompt") or {}
-    recipe = entry.get("recipe")
     for name, level in levels.items():
         functions: list[str] = []
-        if prompts.get(name):
-            is_of_recipe = recipe and str(prompts[name]).startswith((RECIPES, f"{recipe}."))
+        entry_of_set = asking_entry(manifest, name)
+        prompt = (entry_of_set.get("custom_prompt") or {}).get(name)
+        if prompt:
+            recipe = entry_of_set.get("recipe")
+            is_of_recipe = recipe and str(prompt).startswith((RECIPES, f"{recipe}."))
             functions.append("the recipe's prompt" if is_of_recipe else "own prompt")
-        if name in parsers:
-            functions.append(parsers[name].rpartition(".")[2])
+        if dotted := parse_function(manifest, name):
+            functions.append(dotted.rpartition(".")[2])
         if functions:
             parameters.append(f"{level}: {', '.join(functions)}")
     return parameters or ["the defaults"]
@@ -246,28 +248,36 @@ def _resize_text(value: Any) -> str:
     return ", ".join(texts)
 
 
-def scoring_entry(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the model's entry in the config that the scores were made with."""
-    return model_entry({**manifest, "config": scoring_config(manifest)})
-
-
 def scoring_config(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the config that the scores were made with, without secrets."""
     return (manifest.get("scoring") or {}).get("config") or manifest.get("config") or {}
 
 
-def parse_functions(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the user's parse functions that the scores were made with, by data set."""
-    data = scoring_config(manifest).get("data") or {}
-    functions = {name: dataset.get("parse_function") for name, dataset in data.items()}
-    functions |= scoring_entry(manifest).get("parse_function") or {}
-    return {name: str(dotted) for name, dotted in functions.items() if dotted}
+def parse_function(manifest: Mapping[str, Any], dataset: str) -> str | None:
+    """Return the user's parse function that a data set was scored with; None: the default."""
+    return parser_of_run({"config": scored_with(manifest, dataset)}, _model_of(manifest), dataset)
+
+
+def asking_entry(manifest: Mapping[str, Any], dataset: str) -> Mapping[str, Any]:
+    """Return the model's entry in the config that a data set was asked with; empty: not known."""
+    return entry_of_run({"config": asked_with(manifest, dataset)}, _model_of(manifest))
+
+
+def scoring_entry(manifest: Mapping[str, Any], dataset: str) -> Mapping[str, Any]:
+    """Return the model's entry in the config that a data set was scored with, likewise."""
+    return entry_of_run({"config": scored_with(manifest, dataset)}, _model_of(manifest))
+
+
+def _model_of(manifest: Mapping[str, Any]) -> str:
+    return str(manifest.get("model"))
 
 
 def own_benchmarks(manifest: Mapping[str, Any]) -> set[str]:
     """The data sets of a run whose benchmark is a class of the user's."""
-    data = (manifest.get("config") or {}).get("data") or {}
-    return {name for name, entry in data.items() if "." in str(entry.get("benchmark") or "")}
+    sections: dict[str, Any] = dict((manifest.get("config") or {}).get("data") or {})
+    for name in manifest.get("datasets") or {}:
+        sections |= asked_with(manifest, name).get("data") or {}
+    return {name for name, entry in sections.items() if "." in str(entry.get("benchmark") or "")}
 
 
 def _data(entries: Mapping[str, Any], own_benchmarks: Collection[str]) -> str:

@@ -169,8 +169,9 @@ class APIModelWrapper(WrapperDefaults):
         problems = [*connection_problems()] if self._uses_proxies else []
         servers = getattr(self.entry, "servers", None)
         if isinstance(servers, str) and not expand_home(servers).exists():
+            start = "" if expand_home(servers).is_absolute() else f" in {Path.cwd()}"
             problems.append(
-                f"servers: {expand_home(servers)} does not exist; expected a file with one "
+                f"servers: {expand_home(servers)} does not exist{start}; expected a file with one "
                 "address per line, or a folder of files with one address each (it may start empty)"
             )
         return problems

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from utils.contracts import Facts, repeat_of
+from utils.errors import UserError
 from utils.exchange.export.rows import (
     error_of,
     id_of,
@@ -29,6 +32,7 @@ from utils.exchange.formats.bundle import ENDING, FORM, MANIFEST
 from utils.program import EVALUATE
 from utils.protocol import ACTING, SINGLE
 from utils.store.run_facts import SAMPLE, data_kind
+from utils.text import as_json_text
 
 NAME = "bundle"
 TITLE = "all answers and scores in one archive, which --import scores again"
@@ -38,6 +42,7 @@ VERSION = 1
 MODEL_CLASS = "models.imported.AnswersMadeElsewhere"
 NOT_OF_IMPORTS = ("circular", "judge", "repeats", "path")
 """Settings of a data set that answers made elsewhere cannot have, or that come from the rows."""
+OF_SERVERS = ("answered_by", "served", "servers")  # in the manifest's entry of a data set
 OWN_ROOMS = ("benchmarks.", "models.", "utils.")  # functions that the program has
 HOW = """\
 # Replies and verdicts of one run
@@ -51,14 +56,25 @@ Model: {model}. {origin}
 | `*_scores.json` | the scores |
 | `config.json` | settings that read the replies |
 
-To score the replies again, run this in the folder of the evaluator, commit {commit}:
+## How the replies were read
+
+| data set | parse function | postprocess function |
+|---|---|---|
+{functions}
+
+Files of these functions that are not part of the evaluator: {files}.
+
+## Score the replies again
+
+1. Copy this archive, here called `{file}`, into the folder of the evaluator, commit {commit}.
+2. Copy the files of the functions into the same folder.
+3. Run:
 
 ```
 {data}
-python evaluate.py --config config.json --import {file}
+python -m zipfile -e {file} {folder}
+python evaluate.py --config {folder}/config.json --import {file}
 ```
-
-Unpack `config.json` first. Functions of the user to put beside it: {functions}.
 """
 
 
@@ -95,19 +111,23 @@ def content(run: ExportedRun) -> bytes:
     return archive.getvalue()
 
 
-def next_steps(_run: ExportedRun, path: str) -> Sequence[str]:
+def next_steps(run: ExportedRun, path: str) -> Sequence[str]:
     """The user's next steps with the file."""
-    with zipfile.ZipFile(path) as archive:
-        size = sum(part.file_size for part in archive.infolist())
+    with zipfile.ZipFile(path) as file:
+        size = sum(part.file_size for part in file.infolist())
     if size > MOST_SHEET_BYTES:
         return [
             f"Unpacked, the bundle is larger than {MOST_SHEET_BYTES >> 20} MiB, the limit of "
             f"--import for archives. To score it again, unpack it and import each file *{ENDING} "
             "with --data NAME"
         ]
+    files = _files_of_user(run)
+    functions = f" in a folder with {', '.join(files)}" if files else ""
+    archive, folder = shlex.quote(path), shlex.quote(Path(path).stem)
     return [
-        f"To score it again: unzip {path} config.json, then "
-        f"{EVALUATE} --config config.json --import {path}"
+        f"To score it again, run{functions}:",
+        f"  python -m zipfile -e {archive} {folder}",
+        f"  {EVALUATE} --config {folder}/config.json --import {archive}",
     ]
 
 
@@ -137,6 +157,7 @@ def _seldom(facts: Facts) -> dict[str, Any]:
         "options": facts.get("options"),
         "usage": facts.get("usage"),
         "image_size": facts.get("file_wh"),
+        "server": facts.get("server"),
     }
     if is_resized(facts):  # replies may count these pixels
         values |= {name: facts.get(name) for name in ("sent_wh", "seen_wh")}
@@ -161,7 +182,8 @@ def _entry(run: ExportedRun, dataset: ExportedSet) -> dict[str, Any]:
         "annotations_sha256": annotations.get("sha256"),
         "images": entry.get("pictures"),
         "protocol": entry.get("protocol", SINGLE),
-        "reader": run.parse_functions.get(dataset.name),
+        "reader": run.parse_function(dataset),
+        "scored_with": run.scoring_config(dataset),
         "figures": dataset.figures,
         "warnings": dataset.doubts,
         "answered": entry.get("answered"),
@@ -171,9 +193,9 @@ def _entry(run: ExportedRun, dataset: ExportedSet) -> dict[str, Any]:
 def _manifest(run: ExportedRun, entries: Mapping[str, Any]) -> dict[str, Any]:
     asking = run.manifest.get("asking") or {}
     served = {
-        dataset.name: {name: dataset.entry.get(name) for name in ("served", "servers")}
+        dataset.name: {name: dataset.entry.get(name) for name in OF_SERVERS}
         for dataset in run.sets
-        if dataset.entry.get("servers")
+        if dataset.entry.get("servers") or dataset.entry.get("answered_by")
     }
     return {
         "form": FORM,
@@ -194,26 +216,58 @@ def _manifest(run: ExportedRun, entries: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _config(run: ExportedRun) -> dict[str, Any]:
-    """The config that reads the replies again."""
-    names = [dataset.name for dataset in run.sets]
-    functions = {name: dotted for name, dotted in run.parse_functions.items() if name in names}
+    """The config that reads the replies again.
+
+    Raises:
+        UserError: the data sets were scored with settings that one config cannot hold.
+    """
     model: dict[str, Any] = {
         "imp_type": "custom",
         "model_path": MODEL_CLASS,
-        "parse_function": functions,
-        "postprocess_function": run.entry.get("postprocess_function"),
-        "kwargs": run.entry.get("kwargs"),
+        "parse_function": _without_empty(
+            {dataset.name: run.parse_function(dataset) for dataset in run.sets}
+        ),
+        "postprocess_function": _of_all(run, "postprocess_function"),
+        "kwargs": _of_all(run, "kwargs"),
     }
-    of_run = run.config.get("data") or {}
-    data = {name: _set_settings(of_run.get(name) or {"mode": "all"}) for name in names}
+    data = {dataset.name: _set_settings(run, dataset) for dataset in run.sets}
     return {"model": {run.model: _without_empty(model)}, "data": data}
 
 
-def _set_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _of_all(run: ExportedRun, key: str) -> Any:
+    """The value of a key of the model's entry that all data sets were scored with.
+
+    Raises:
+        UserError: they were scored with different values.
+    """
+    values = {
+        dataset.name: run.scoring_entry(dataset).get(key)
+        for dataset in run.sets
+        if run.scoring_config(dataset)
+    }
+    value = next(iter(values.values()), run.entry.get(key))
+    if all(other == value for other in values.values()):
+        return value
+    texts = ", ".join(f"{name}: {as_json_text(other)}" for name, other in values.items())
+    raise UserError(
+        f"--export {NAME}: the data sets were scored with different values of {key}, and the "
+        f"config of a bundle holds one ({texts}). Export them apart: --data NAME"
+    )
+
+
+def _set_settings(run: ExportedRun, dataset: ExportedSet) -> dict[str, Any]:
+    settings: Mapping[str, Any] = _data_section(run, dataset) or {"mode": "all"}
     bundle_settings = {
         name: value for name, value in settings.items() if name not in NOT_OF_IMPORTS
     }
     return _without_empty(bundle_settings)
+
+
+def _data_section(run: ExportedRun, dataset: ExportedSet) -> Mapping[str, Any]:
+    """The section of a data set in the config that it was scored with; empty: not known."""
+    sections = run.scoring_config(dataset).get("data") or {}
+    section: Mapping[str, Any] = sections.get(dataset.name) or {}
+    return section
 
 
 def _without_empty(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -224,11 +278,6 @@ def _how(run: ExportedRun) -> str:
     origin = "The answers were made by this program."
     if run.imported is not None:
         origin = f"Answers made elsewhere: imported from {run.imported.get('file')}."
-    model = _config(run)["model"][run.model]
-    dotted_paths = [*model.get("parse_function", {}).values(), model.get("postprocess_function")]
-    functions = sorted(
-        {f"`{dotted}`" for dotted in dotted_paths if dotted and not dotted.startswith(OWN_ROOMS)}
-    )
     is_sample = any(data_kind(dataset.entry) == SAMPLE for dataset in run.sets)
     return HOW.format(
         data="export LMUData=sample_data" if is_sample else "python utils/download.py",
@@ -236,8 +285,41 @@ def _how(run: ExportedRun) -> str:
         origin=origin,
         commit=run.commit[:8] or "unknown",
         file=file_name(run),
-        functions=", ".join(functions) or "none",
+        folder=file_name(run).removesuffix(".zip"),
+        functions="\n".join(_function_row(run, dataset) for dataset in run.sets),
+        files=", ".join(f"`{file}`" for file in _files_of_user(run)) or "none",
     )
+
+
+def _function_row(run: ExportedRun, dataset: ExportedSet) -> str:
+    """The functions that a data set was scored with, as a row of a table."""
+    cells = [
+        run.parse_function(dataset),
+        run.scoring_entry(dataset).get("postprocess_function"),
+    ]
+    usual = "default of the data set", "none"
+    if not run.scoring_config(dataset):
+        usual = "unknown", "unknown"
+    texts = [f"`{cell}`" if cell else other for cell, other in zip(cells, usual, strict=True)]
+    return f"| {' | '.join([dataset.name, *texts])} |"
+
+
+def _files_of_user(run: ExportedRun) -> list[str]:
+    """The files, or the folders of packages, with the user's functions that `config.json` names."""
+    files: dict[str, None] = {}
+    for dataset in run.sets:
+        section = _data_section(run, dataset)
+        dotted_paths = [
+            run.parse_function(dataset),
+            run.scoring_entry(dataset).get("postprocess_function"),
+            section.get("benchmark"),
+            *(section.get("audits") or ()),
+        ]
+        for dotted in dotted_paths:
+            module, *others = str(dotted or "").split(".")
+            if others and not str(dotted).startswith(OWN_ROOMS):
+                files[f"{module}.py" if len(others) == 1 else f"{module}/"] = None
+    return sorted(files)
 
 
 def _json(value: Any) -> str:

@@ -78,7 +78,7 @@ def next_steps(run: ExportedRun, path: str) -> Sequence[str]:
 
 def _model_type(run: ExportedRun) -> str:
     """The name of the family there: `maiui` of the recipe `mai_ui`."""
-    recipe = run.entry.get("recipe")
+    recipe = run.scoring_entry(run.sets[0]).get("recipe")
     return str(recipe).replace("_", "") if recipe else safe_name(run.model)
 
 

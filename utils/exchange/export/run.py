@@ -15,11 +15,14 @@ from utils.protocol import IMPORTED, MADE_ELSEWHERE, SINGLE, official_figures, o
 from utils.store.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scorings
 from utils.store.find import find_run, is_import
 from utils.store.folder import safe_name
+from utils.store.logged_config import scored_with
 from utils.store.run_facts import (
     SAMPLE,
+    asking_entry,
     data_kind,
     is_whole,
-    parse_functions,
+    model_entry,
+    parse_function,
     scoring_config,
     scoring_entry,
 )
@@ -120,18 +123,25 @@ class ExportedRun:
 
     @property
     def entry(self) -> Mapping[str, Any]:
-        """The model's entry in the config, without secrets."""
-        return scoring_entry(self.manifest)
+        """The model's entry in the config of the newest scoring, without secrets."""
+        return model_entry({**self.manifest, "config": self.config})
+
+    def scoring_config(self, dataset: ExportedSet) -> Mapping[str, Any]:
+        """The config that a data set was scored with; empty: the manifest does not say."""
+        return scored_with(self.manifest, dataset.name)
+
+    def scoring_entry(self, dataset: ExportedSet) -> Mapping[str, Any]:
+        """The model's entry in that config."""
+        return scoring_entry(self.manifest, dataset.name)
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """The config that the scores were made with, without secrets."""
+        """The config of the newest scoring, without secrets."""
         return scoring_config(self.manifest)
 
-    @property
-    def parse_functions(self) -> Mapping[str, str]:
-        """The dotted paths of what reads the replies, by data set, where the user named one."""
-        return parse_functions(self.manifest)
+    def parse_function(self, dataset: ExportedSet) -> str | None:
+        """The dotted path of what reads the replies; None: the user has named none."""
+        return parse_function(self.manifest, dataset.name)
 
     @property
     def commit(self) -> str:
@@ -178,8 +188,11 @@ class ExportedRun:
         parts += self.versions_of_servers(dataset)
         if entry.get("repeats", 1) > 1:
             parts.append(f"{entry['repeats']} replies to each row")
-        reader = self.parse_functions.get(dataset.name)
-        parts.append(f"replies read by {reader or 'the default of the data set'}")
+        usual = "the default of the data set"
+        if not self.scoring_config(dataset):
+            usual = "an unknown parse function"
+        reader = self.parse_function(dataset)
+        parts.append(f"replies read by {reader or usual}")
         parts.append(f"MMBench-GUI evaluator, commit {self.commit[:8] or 'unknown'}")
         parts += [f"DOUBTED BY AN AUDIT: {doubt}" for doubt in dataset.doubts]
         return "; ".join(parts)
@@ -188,12 +201,13 @@ class ExportedRun:
         """Protocol, prompt and settings of a run."""
         protocol = dataset.entry.get("protocol", SINGLE)
         looks = "one look" if protocol == SINGLE else f"asked twice ({protocol})"
-        prompt = (self.entry.get("custom_prompt") or {}).get(dataset.name)
-        recipe = self.entry.get("recipe")
+        entry = asking_entry(self.manifest, dataset.name)
+        prompt = (entry.get("custom_prompt") or {}).get(dataset.name)
+        recipe = entry.get("recipe")
         source = f"prompt of the recipe {recipe}" if recipe else "prompt of the data set"
         if prompt and not recipe:
             source = f"own prompt {prompt}"
-        settings = self.entry.get("generate_cfg") or {}
+        settings = entry.get("generate_cfg") or {}
         setting_texts = [
             f"{name} {as_json_text(settings[name])}" for name in SHOWN_SETTINGS if name in settings
         ]

@@ -23,7 +23,7 @@ IS_OF_ONE = False
 COLUMNS = (
     *("model", "dataset", "origin", "id", "repeat", "image", "platform", "app", "split", "kind"),
     *("instruction", "status", "verdict", "hit", "point_frac", "reply"),
-    *("finish_reason", "prompt_tokens", "completion_tokens", "latency_s", "error"),
+    *("finish_reason", "prompt_tokens", "completion_tokens", "latency_s", "server", "error"),
 )
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take for a formula at the start
 
@@ -60,7 +60,7 @@ def _row(facts: Facts) -> dict[str, Any]:
     usage = facts.get("usage") or {}
     names = ("image", "platform", "app", "split", "kind", "status", "verdict", "hit", "point_frac")
     return {
-        **{name: facts.get(name) for name in (*names, "finish_reason", "latency_s")},
+        **{name: facts.get(name) for name in (*names, "finish_reason", "latency_s", "server")},
         "id": id_of(facts),
         "repeat": repeat_of(facts["key"]),
         "instruction": facts.get("text"),
