@@ -126,7 +126,7 @@ def load_samples(
     try:
         notes = fill(data, benchmark, needs_images=needs_images)
         if needs_images:  # requests follow, so a scorer that fails is found before them
-            benchmark.try_scorer(data.samples[0])
+            notes += filter(None, [benchmark.try_scorer(data.samples[0])])
     except UnknownLabels:
         raise
     except ScorerError as error:

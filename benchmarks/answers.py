@@ -24,8 +24,8 @@ NO_LABEL = "none"  # the column of rows without a label of the split
 class AnswerBenchmark(TableBenchmark):
     """A table of questions with text answers; `is_right` judges them.
 
-    A row has `image_path`, the `question`, and the fields that `is_right` reads. `split` names a
-    column; the score table has a part for each of its values.
+    A row is a dict with `image_path`, the `question`, and the keys that `is_right` reads. `split`
+    names one of its keys. The score table has a column for each value of this key.
     """
 
     text_key = "question"
@@ -62,12 +62,17 @@ class AnswerBenchmark(TableBenchmark):
 
     @abstractmethod
     def is_right(self, line: Line, answer: str) -> bool:
-        """Return True if an answer to a row's question is right."""
+        """Return True if the answer to a question is right, otherwise False.
+
+        Args:
+            line: the row, as `read_rows` yields it.
+            answer: the result of the parse function, as a text.
+        """
 
     def expected_text(self, line: Line) -> str | None:
-        """The right answer as people read it; None where a row does not say it.
+        """The right answer for the report and for comparisons; None where a row does not have it.
 
-        It stands on the pages and in comparisons. A row's `answers` or `answer` is taken.
+        By default it is `answer`, or all `answers` with "or" between them.
         """
         answers = _answers_of(line)
         return " or ".join(answers) if answers else None
@@ -80,7 +85,7 @@ class AnswerBenchmark(TableBenchmark):
 
     def notes(self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str) -> list[str]:
         """Name rows without a label of the split, without answers, and with an id of another."""
-        notes = []
+        notes = super().notes(samples, bad, mode)
         if self.split:
             unlabelled = [sample for sample in samples if _label(sample.line, self.split) is None]
             if unlabelled:

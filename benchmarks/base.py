@@ -24,7 +24,7 @@ from utils.contracts import (
     Sizes,
     UserFunctionError,
 )
-from utils.data_files import is_pointer, nearly_right, read_json, read_json_lines
+from utils.data_files import is_pointer, nearly_right, read_csv, read_json, read_json_lines
 from utils.errors import UserError
 from utils.functions.calling import (
     READING,
@@ -404,7 +404,7 @@ def doubts(
 def read_annotations(
     path: Path, folder: str = "MMBench-GUI", fetch: str | None = DOWNLOAD
 ) -> list[dict[str, Any]]:
-    """The objects of an annotation file: a list in JSON, or JSON Lines where it ends in `.jsonl`.
+    """The rows of an annotation file: JSON Lines in `.jsonl`, CSV in `.csv`, else a list in JSON.
 
     Args:
         folder: of the data set, in the data root.
@@ -415,8 +415,12 @@ def read_annotations(
     """
     path = path.absolute()  # messages: a relative LMUData counts from where one happens to be
     try:
-        read = read_json_lines if path.suffix == ".jsonl" else read_json
-        entries = read(path, _interned)
+        entries: Any
+        if path.suffix == ".csv":
+            entries = [_interned(row) for row in read_csv(path)]
+        else:
+            read = read_json_lines if path.suffix == ".jsonl" else read_json
+            entries = read(path, _interned)
         if isinstance(entries, list) and entries and all(isinstance(row, dict) for row in entries):
             return entries
         problem = "expected a list of annotations, and at least one"

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 from benchmarks.base import (
     SIZES_NAME,
     UNKNOWN_WH,
+    BadSample,
     Benchmark,
     is_size,
     read_annotations,
     text_problem,
 )
-from utils.contracts import WH, Line, UserFunctionError
+from utils.contracts import WH, Line, Sample, UserFunctionError
 from utils.errors import UserError
 from utils.functions.calling import call_user_function
 from utils.geometry.images import data_root
@@ -46,6 +47,7 @@ class TableBenchmark(Benchmark):
         self.settings: Mapping[str, Any] = {
             option: known_values[0] for option, known_values in self.options.items()
         }
+        self._files_read: dict[Path, None] = {}  # by `read_file`, in their order
 
     @classmethod
     def make(cls, name: str, settings: Mapping[str, Any]) -> TableBenchmark:
@@ -73,12 +75,16 @@ class TableBenchmark(Benchmark):
     def files(self) -> Sequence[Path]:
         """The annotation files that are read; the manifest has their checksum.
 
-        None where `read_rows` makes its rows by itself.
+        By default the files of the folder in JSON, else in JSON Lines, and those that `read_file`
+        has read; without any, the files in CSV.
         """
-        return sorted(self.root.rglob("*.json")) or sorted(self.root.rglob("*.jsonl"))
+        in_json = sorted(self.root.rglob("*.json")) or sorted(self.root.rglob("*.jsonl"))
+        others = [path for path in self._files_read if path not in in_json]
+        return [*in_json, *others] or sorted(self.root.rglob("*.csv"))
 
     def read_file(self, path: str) -> list[dict[str, Any]]:
-        """Return the objects of an annotation file of the folder."""
+        """Return the rows of an annotation file of the folder: JSON, JSON Lines or CSV."""
+        self._files_read[self.root / path] = None
         is_ours = type(self).__module__.startswith("benchmarks.")
         fetch = f"{DOWNLOAD} {type(self).__name__}" if is_ours else None
         return read_annotations(self.root / path, self.folder, fetch)
@@ -116,8 +122,8 @@ class TableBenchmark(Benchmark):
         if not all(isinstance(path, Path) for path in files):
             raise UserError(
                 f"{type(self).__module__}.{type(self).__qualname__}.files gives {files!r:.100}; "
-                "expected the paths of the files that read_rows reads (default: the .json files of "
-                "the folder, else the .jsonl files). The manifest gets their checksums"
+                "expected the paths of the files that read_rows reads (default: the .json, .jsonl "
+                "or .csv files of the folder). The manifest gets their checksums"
             )
         if len(files) == 1:  # bad rows are named by it
             self.annotation_file = files[0]
@@ -125,6 +131,18 @@ class TableBenchmark(Benchmark):
             if not isinstance(row, Mapping):
                 raise UserError(f"{reader} yields {row!r:.100}; expected a dict for each row")
             yield {"index": number, **row}
+
+    def notes(self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str) -> list[str]:
+        """Say that no data file is known of a class of the user's without a method `files`."""
+        if type(self).files is not TableBenchmark.files or self.files():
+            return []
+        name = f"{type(self).__module__}.{type(self).__qualname__}"
+        return [
+            f"{name} reads a data file that the program does not know. After a change of its right "
+            "answers, the scores replace those in the same folder. Add the file to the class:\n"
+            "      def files(self):\n"
+            '          return [self.root / "rows.tsv"]'
+        ]
 
     def position_of(self, row: Line, mode: str) -> str:
         """Name a row by its number among all rows, and its id where it has one."""

@@ -189,7 +189,7 @@ class UserFunctionError(Exception):
 
 @dataclass(eq=False)
 class CallError(Exception):
-    """One attempt to get an answer failed; `retry_policy` decides what follows."""
+    """An attempt to get an answer failed. Its fields decide whether the program tries again."""
 
     # "http" (an error status), "timeout", "connection", "dns", "refused_connection", "unreachable",
     # "scheme" (http where https is spoken, or the other way round), "certificate", "bad_body" (no

@@ -1,7 +1,9 @@
-"""Annotation files and images as people have them: JSON, Git LFS pointers, folders nearly right."""
+"""Annotation files and images as people have them: JSON, CSV, Git LFS pointers, near folders."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -58,6 +60,30 @@ def read_json_lines(
             except ValueError as error:
                 raise ValueError(f"line {number}: {error}") from None
     return values
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file in UTF-8 as texts, by the names in its first line.
+
+    Raises:
+        OSError: the file is missing or cannot be read.
+        ValueError: a row has more or fewer values than there are names, it is named by its line; or
+            the file is no text, or a Git LFS pointer.
+    """
+    content = path.read_bytes()
+    if content.startswith(POINTER_BEGINS):
+        raise ValueError(POINTER)
+    lines = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+    try:
+        names = next(lines, [])
+        rows = []
+        for values in filter(None, lines):
+            if len(values) != len(names):
+                raise ValueError(f"{len(values)} values, but the first line has {len(names)} names")
+            rows.append(dict(zip(names, values, strict=True)))
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"line {lines.line_num}: {error}") from None
+    return rows
 
 
 def nearly_right(root: Path, tail: str) -> Path | None:

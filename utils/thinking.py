@@ -136,7 +136,18 @@ def _spans_outside(text: str) -> list[tuple[int, int]]:
 
 
 def after_thinking(reply: str) -> str:
-    """Return a reply without its thinking, as `answer_span` has it."""
+    """Return the answer in a reply: the text behind the model's thinking. Spaces around it stay.
+
+    | reply | result |
+    |---|---|
+    | `<think>It is red.</think>Red` | `Red` |
+    | `It is red.</think>Red` | `Red` |
+    | `Red` (without thinking) | `Red` |
+    | `<think>It is` (cut off in the thinking) | an empty text |
+
+    Args:
+        reply: the reply of a model, in which thinking stands between marks of some model family.
+    """
     start, end = answer_span(reply)
     return reply[start:end]
 
@@ -148,7 +159,13 @@ def option_after_thinking(reply: str, letters: Collection[str]) -> str | None:
 
 
 def parse_option(response: str, meta: Mapping[str, Any]) -> str | None:
-    """Return the letter of the answer, whatever letters stand in the thinking."""
+    """Return the letter of the answer in a reply, or None. Letters in the thinking do not count.
+
+    Args:
+        response: the reply.
+        meta: the row, as a parse function gets it. `meta["options"]` has the letters with their
+            texts. Without it, the letters are A to F.
+    """
     return option_after_thinking(response, _letters(meta.get("options")))
 
 

@@ -130,7 +130,9 @@ class GroundingBenchmark(PointBenchmark, TableBenchmark):
 
     - `image_path`: below the folder `images`.
     - `instruction`: the text of the task.
-    - `target`: `Target.as_json()`, in pixels of the image unless `target_unit` is "fraction".
+    - `target`: where a click is right, `{"boxes": [[x1, y1, x2, y2], ...], "polygons": [[[x, y],
+      ...], ...]}` with one of these keys or both, in pixels of the image unless `target_unit` is
+      "fraction". An empty dict: the element is not there.
     - a label for each grouping of `layout`.
     - `element_id` and `wording`: for rows that ask for one element in different words. These rows
       share the `element_id`; comparisons pair them.
@@ -202,7 +204,7 @@ class GroundingBenchmark(PointBenchmark, TableBenchmark):
     def notes(self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str) -> list[str]:
         """Return notes on missing and repeated rows, compared with the published numbers."""
         counts = Counter(str(sample.line.get(self.mode_column)) for sample in samples)
-        notes = []
+        notes = super().notes(samples, bad, mode)
         expected = self.expected_rows.get(mode)
         row_count = len(samples) + len(bad)
         if expected is not None and row_count != expected:

@@ -8,6 +8,7 @@ import pytest
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import PROJECT
 from tests.support.stage import L1, L2, TWELVE_L2_SAMPLES, Stage
+from utils.pages.checks import checks_of
 from utils.session.compare import main as compare
 
 AUDITS = """
@@ -159,6 +160,9 @@ def test_an_audit_that_fails_costs_no_score(staged, name, expected):
     assert run.output.count(expected) == 1
     assert LONG in run.output  # the next one runs all the same
     assert staged.scores(L2) == score
+    checks = {check["title"]: check for check in checks_of(L2, "L2", analysis_of(staged))}
+    failed = checks[f"mine_too.{name}"]
+    assert failed["is_undecided"] and failed["clear"].removeprefix("it ") in run.output
 
 
 def test_what_an_audit_does_to_its_columns_changes_no_figure(staged):

@@ -58,14 +58,44 @@ def test_multiple_choice_shows_the_options_and_reads_a_letter(run_of_page):
 
 def test_partial_credit_stands_beside_the_score(run_of_page):
     rows = [
-        {"image": "a.png", "question": "Name the days.", "answers": ["Monday", "Friday"]},
-        {"image": "a.png", "question": "Name the day.", "answers": ["Monday"]},
+        {
+            "image": "a.png",
+            "question": "Name the days.",
+            "words": ["Monday", "Friday"],
+            "topic": "days",
+        },
+        {"image": "a.png", "question": "Name it.", "words": ["Monday"], "topic": None},
     ]
-    results, _ = run_of_page("my_credits", "MyCredits", "my-credits", rows, "It is Monday")
+    results, ran = run_of_page("my_credits", "MyCredits", "my-credits", rows, "It is Monday")
     scores = results.scores["MyCredits"]
     assert (scores["accuracy"], scores["mean_credit"]) == (50, 75)
     averages = results.analysis["MyCredits"]["averages"]
     assert averages["mean credit"]["value"] == 75
+    table = results.analysis["MyCredits"]["table"]
+    assert table["columns"] == ["days", "none", "Overall"]
+    assert [row["name"] for row in table["rows"]] == ["mean credit", "accuracy"]
+    assert [cell["value"] for cell in table["rows"][0]["cells"]] == [50, 100, 75]
+    assert "official figure: accuracy (micro over all rows)" in ran.stdout
+    assert "is_right says" not in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("It is 1,200.50 dollars", "1200.50"),
+        ("12,50 €", "12.50"),
+        ("12,500", "12500"),
+        ("<think>7</think>between 3 and -4", "-4"),
+        ("1,200,300", "1200300"),
+        ("none", None),
+    ],
+)
+def test_the_numbers_of_the_page_are_read(reply, answer):
+    [code] = re.findall(r"```python\n(import re\n.*?)```", PAGE, re.DOTALL)
+    names = {}
+    exec(code, names)
+    assert names["default_parse"](reply, {}) == answer
+    assert answer is None or names["is_right"](None, {"answer": float(answer)}, answer)
 
 
 @pytest.mark.parametrize(("page", "columns"), [("audits", FIELDS), ("python", SAMPLE_COLUMNS)])

@@ -7,8 +7,9 @@ import pytest
 
 from evaluate import load_run
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import PICTURES
+from tests.support.runs import PICTURES, environment, run_here
 from tests.support.stage import Stage
+from utils.session.compare import main as compare_command
 
 NAME = "Clocks"
 QUESTIONS = [
@@ -58,6 +59,19 @@ def write(stage, returned=COMPARES, rows=QUESTIONS):
     (stage.root / "clocks/rows.json").write_text(json.dumps(rows))
 
 
+def manifest_entry(stage):
+    return json.loads((stage.folder() / "manifest.json").read_bytes())["datasets"][NAME]
+
+
+def folders(stage):
+    return [path for path in (stage.work_dir / "m").glob("T*") if path.is_dir()]
+
+
+def compare(stage, *models):
+    paths = [str(stage.work_dir / model) for model in models]
+    return run_here(compare_command, ["compare.py", *paths], stage.home, environment())
+
+
 # -- what `is_right` returns ------------------------------------------------------------------------
 
 
@@ -93,6 +107,21 @@ def test_a_mistake_in_the_data_file_is_scored_by_the_same_command_without_a_requ
     again = staged.run()
     assert (again.code, again.requests) == (0, [])
     assert staged.scores(NAME)["num_total"] == 2
+
+
+def test_a_scorer_that_fails_at_one_of_the_first_answers_is_told_and_the_run_asks_on(staged):
+    rows = [{**QUESTIONS[0], "id": f"q{number}"} for number in range(25)]
+    write(staged, '{}[answer] if line["id"] == "q7" else True', rows)
+    run = staged.run()
+    assert (run.code, len(run.requests)) == (1, 25)
+    [warned] = [line for line in run.stdout.splitlines() if line.startswith("warning: m, Clocks:")]
+    assert "own.Clocks.is_right raised KeyError: 'Monday' (own.py, line" in warned
+    assert "The run goes on and keeps all replies" in warned
+    assert "All replies are kept. After a change of your code, --mode eval scores" in run.stderr
+    write(staged, COMPARES, rows)
+    again = staged.run("--mode", "eval")
+    assert (again.code, again.requests) == (0, [])
+    assert staged.scores(NAME)["num_total"] == 25
 
 
 def test_a_ping_that_cannot_be_judged_says_nothing_of_kept_replies(staged):
@@ -142,6 +171,60 @@ def test_a_method_that_cannot_be_called_is_named_before_anything_is_asked(
     assert problem in run.stderr
 
 
+# -- another version of the class --------------------------------------------------------------------
+
+SAYS_YES = "True"
+BY_ROW = f'bool(line.get("is_easy")) or {COMPARES}'
+OTHER_CODE = (
+    "note: m, Clocks: these scores are by another version of own.py than the scores before; "
+)
+
+
+def test_scores_by_a_changed_class_say_what_they_replace(staged):
+    assert "own.py" not in staged.run().output
+    write(staged, SAYS_YES)
+    before = manifest_entry(staged)["code"]
+    assert [*before] == ["own"]
+    for options in ([], ["--mode", "eval"]):
+        again = staged.run(*options)
+        assert (again.code, again.requests, len(folders(staged))) == (0, [], 1)
+        is_told = OTHER_CODE + "accuracy is 100.00 % now, and was 33.33 % before" in again.stdout
+        assert is_told == (options == [])
+        assert manifest_entry(staged)["code"] != before
+
+
+def test_a_comment_or_a_docstring_is_no_other_version(staged):
+    staged.run()
+    code = (staged.code / "own.py").read_text("utf-8")
+    staged.module(code.replace("class Clocks", "# a comment\nclass Clocks"), "own")
+    assert "another version" not in staged.run("--mode", "eval").output
+
+
+@pytest.mark.parametrize(
+    ("code", "more", "rules"),
+    [(SAYS_YES, {}, "versions of own.py"), (BY_ROW, {"is_easy": True}, "rules")],
+)
+def test_equal_answers_with_different_verdicts_are_counted_in_a_comparison(
+    staged, code, more, rules
+):
+    write(staged, BY_ROW)
+    staged.run()
+    staged.model["n"] = staged.model["m"]
+    write(staged, code, [{**row, **more} for row in QUESTIONS])
+    staged.run("--model", "n")
+    note = (
+        "2 samples have the same answer and different verdicts: the two runs were scored by "
+        f"different {rules}"
+    )
+    assert note in " ".join(compare(staged, "m", "n").stdout.split())
+
+
+def test_runs_by_one_rule_have_no_such_note(staged):
+    staged.model["n"] = staged.model["m"]
+    staged.run()
+    assert "different verdicts" not in compare(staged, "m", "n").stdout
+
+
 # -- `--check` --------------------------------------------------------------------------------------
 
 
@@ -159,8 +242,12 @@ def test_a_scorer_that_refuses_the_right_answer_is_warned_of(staged):
     write(staged, 'line["answer"] == answer.casefold()')
     checked = staged.run("--check")
     assert checked.code == 0
-    assert 'own.Clocks.is_right says that "Monday" is wrong' in checked.stdout
+    refused = 'warning: Clocks: own.Clocks.is_right says that "Monday" is wrong'
+    assert checked.stdout.count(refused) == 1
     assert "No problems, 1 warning. No request was sent." in checked.stdout
+    run = staged.run()
+    assert (run.code, len(run.requests)) == (0, 3)
+    assert run.stdout.count(refused) == 1
 
 
 def test_a_split_with_the_name_of_a_figure_is_refused(staged):
@@ -236,6 +323,72 @@ def test_an_exception_at_a_row_of_the_file_names_the_row(staged):
     assert checked.code == 2
     assert "own.Clocks.read_rows raised KeyError: 'image'" in checked.stderr
     assert "at row 3" in checked.stderr
+
+
+# -- its data file ----------------------------------------------------------------------------------
+
+READS_CSV = 'self.read_file("rows.csv")'
+OPENS_FILE = """[
+                dict(zip(("id", "image", "question", "answer"), line.rstrip("\\n").split(";")))
+                for line in open(self.root / "FILE", encoding="utf-8")
+            ]"""
+
+
+def write_csv(stage, *lines, reader=READS_CSV, file="rows.csv"):
+    (stage.root / "clocks/rows.json").unlink(missing_ok=True)
+    code = OWN.replace("VALUE", COMPARES).replace('split = "kind"', "")
+    stage.module(code.replace('self.read_file("rows.json")', reader), "own")
+    (stage.root / "clocks" / file).write_text("\n".join(lines), encoding="utf-8-sig")
+
+
+@pytest.mark.parametrize(
+    ("reader", "sign"), [(READS_CSV, ","), (OPENS_FILE.replace("FILE", "rows.csv"), ";")]
+)
+def test_a_changed_right_answer_in_a_csv_file_is_scored_in_a_new_folder(staged, reader, sign):
+    head = "id,image,question,answer"
+    first, second = '{},0.png,"Which day, please?",{}', "{},1.png,Which day?,{}"
+    lines = [first.format(1, "Monday"), second.format(2, "Friday")]
+    if sign == ";":
+        lines = [line.replace('"', "").replace(", ", " ").replace(",", ";") for line in lines]
+    write_csv(staged, *[head] * (sign == ","), *lines, reader=reader)
+    run = staged.run()
+    assert (run.code, len(run.requests)) == (0, 2), run.output
+    assert "warning" not in run.stdout
+    assert (
+        manifest_entry(staged)["annotations"]["bytes"]
+        == (staged.root / "clocks/rows.csv").stat().st_size
+    )
+    assert staged.scores(NAME)["num_correct"] == 1
+    changed = [line.replace("Friday", "Monday") for line in lines]
+    write_csv(staged, *[head] * (sign == ","), *changed, reader=reader)
+    again = staged.run()
+    assert (again.code, again.requests, len(folders(staged))) == (0, [], 2)
+    assert staged.scores(NAME)["num_correct"] == 2
+
+
+@pytest.mark.parametrize("values", ["2,1.png,Which day, please?,Friday", "2,1.png"])
+def test_a_csv_row_with_another_number_of_values_is_named(staged, values):
+    write_csv(staged, "id,image,question,answer", "1,0.png,Which day?,Monday", values)
+    checked = staged.run("--check")
+    assert checked.code == 2
+    count = len(values.split(","))
+    problem = f"rows.csv: cannot be read: line 3: {count} values, but the first line has 4 names"
+    assert problem in checked.stderr
+
+
+@pytest.mark.parametrize("options", [["--check"], []])
+def test_a_data_file_that_the_program_does_not_know_is_warned_of(staged, options):
+    reader = OPENS_FILE.replace("FILE", "rows.txt")
+    write_csv(staged, "1;0.png;Which day?;Monday", reader=reader, file="rows.txt")
+    checked = staged.run(*options)
+    assert checked.code == 0
+    assert (
+        "warning: Clocks: own.Clocks reads a data file that the program does not" in checked.stdout
+    )
+    code = (staged.code / "own.py").read_text("utf-8")
+    files = 'files = lambda self: [self.root / "rows.txt"]'
+    staged.module(code.replace('folder = "clocks"', f'folder = "clocks"\n    {files}'), "own")
+    assert "warning" not in staged.run(*options).stdout
 
 
 # -- a part of the rows -----------------------------------------------------------------------------

@@ -97,7 +97,14 @@ def _section_of_user(
     except UserFunctionError as error:
         summary = f"the audit {path} {error.summary}"
         failure = note(FAILED, summary, detail="the scores do not need it")
-        return {"title": path, "rows": [], "notes": [], FINDINGS: [failure]}
+        return {
+            "title": path,
+            "rows": [],
+            "notes": [],
+            FINDINGS: [failure],
+            "clear": f"it {error.summary}",
+            "is_undecided": True,  # the report must not count it among what is clear
+        }
 
 
 def _checked(path: str, section: Any) -> dict[str, Any]:

@@ -131,7 +131,11 @@ class SampleColumns:
         return self._columns[field]
 
     def where(self, keep: Sequence[bool] | Mask) -> SampleColumns:
-        """Return the samples selected by a boolean mask."""
+        """Return new columns with some of the samples.
+
+        Args:
+            keep: True or False for each sample, in the order of the columns.
+        """
         if all(keep):
             return self
         selected = SampleColumns()
@@ -140,7 +144,7 @@ class SampleColumns:
         return selected
 
     def answered(self) -> SampleColumns:
-        """Return the samples that have an answer."""
+        """Return new columns with the samples that have a reply."""
         return self.where([verdict is not None for verdict in self["verdict"]])
 
     def with_one_box(self) -> SampleColumns:
@@ -162,19 +166,23 @@ class SampleColumns:
         ]
 
     def hits(self) -> Floats:
-        """Return 1 or 0 for each sample, as the score counts it."""
+        """Return an array with 1.0 or 0.0 for each sample, as the score counts it."""
         import numpy as np
 
         return np.array(self["hit"], dtype=np.float64)
 
     def pictures(self) -> Ints:
-        """Return the number of each sample's image."""
+        """Return an array with a number for each sample: samples on one image have the same."""
         from utils.analysis.intervals import numbered
 
         return numbered([str(image) for image in self["image"]])
 
     def spans(self, keep: Sequence[bool] | Mask) -> str:
-        """Return the kept samples' numbers as spans, in file order: `0-3 7`; see `in_spans`."""
+        """Return the numbers of some samples as a text, such as `0-3 7`: for `at` of an audit.
+
+        Args:
+            keep: True or False for each sample, in the order of the columns.
+        """
         numbers = list(compress(self[NUMBER], keep))
         distances = map(sub, numbers, count())  # from the position: equal along a span
         spans = []
@@ -206,7 +214,22 @@ def share(
     weights: Floats | None = None,
     groups: Ints | None = None,
 ) -> Row:
-    """Return the share of hits in percent, its interval (None under 10 images), what it counts."""
+    """Return the share of hits as one cell of a table, with its 95 % interval.
+
+    For example, `share([1, 0, 1, 1], columns.pictures())` has the `value` 75.0.
+
+    Args:
+        hits: a number for each sample, 0 to 1: whether it is right, or its credit.
+        pictures: the image of each sample, by name or number. Samples of one image count as one
+            piece of evidence in the interval.
+        weights: the weight of each sample in the mean; None: all are equal.
+        groups: the number of the group of each sample, if the figure is a mean of the means of
+            groups; otherwise None.
+
+    Returns:
+        `value` in percent (None without samples); `low` and `high`, the ends of the interval in
+        percent (None with fewer than 10 images); `samples` and `pictures`, how many were counted.
+    """
     import numpy as np
 
     from utils.analysis.intervals import interval, numbered
@@ -224,7 +247,7 @@ def share(
 
 
 def percent(fraction: float) -> float:
-    """Return a fraction in percent, without the noise of sums."""
+    """Return a fraction in percent, rounded to six digits: 0.25 becomes 25.0."""
     return round(100 * float(fraction), 6)
 
 

@@ -38,6 +38,7 @@ from utils.protocol import (
     noun_of,
     unit_of,
 )
+from utils.store.derived import changed_files
 from utils.text import counted
 
 CLEAR_P = 0.05
@@ -107,6 +108,13 @@ class SamplePair(NamedTuple):
         """Whether the sample's image was replaced between the runs; False if one does not say."""
         digests = {facts.get("image_digest") for facts in self} - {None}
         return len(digests) > 1
+
+    @property
+    def has_other_verdict(self) -> bool:
+        """Whether the same free answer is right in one run and wrong in the other."""
+        answer, verdict = self.run.get("answered"), self.run.get("verdict")
+        is_same = answer is not None and answer == self.baseline.get("answered")
+        return is_same and verdict != self.baseline.get("verdict")
 
     @property
     def _has_same_reply(self) -> bool:
@@ -410,6 +418,25 @@ def _notes_on(
         notes.append(
             "one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
             "the differences are unweighted"
+        )
+    notes += _notes_on_rules_and_inputs(run, baseline, dataset, common)
+    return notes
+
+
+def _notes_on_rules_and_inputs(
+    run: ComparedRun, baseline: ComparedRun, dataset: str, common: Sequence[SamplePair]
+) -> list[str]:
+    """Notes on verdicts, images and annotations that differ without the models' doing."""
+    noun = noun_of(run.sets[dataset].level)
+    notes: list[str] = []
+    other_verdicts = sum(pair.has_other_verdict for pair in common)
+    if other_verdicts:
+        files = changed_files(baseline.sets[dataset].head, run.sets[dataset].head)
+        rules = f"versions of {files}" if files else "rules"
+        have = "has" if other_verdicts == 1 else "have"
+        notes.append(
+            f"{counted(other_verdicts, noun)} {have} the same answer and different verdicts: the "
+            f"two runs were scored by different {rules}"
         )
     other_images = sum(pair.has_other_images for pair in common)
     if other_images:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -53,6 +53,7 @@ class ScoredSet:
     repeats: int = 1  # answers to each question
     mode: str = EVERYTHING
     without_row: int = 0  # samples that an import has no row for
+    head: Mapping[str, Any] = field(default_factory=dict)  # of the analysis
 
     @property
     def wordings(self) -> list[str]:
@@ -251,6 +252,7 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
     samples = _by_question(files.facts())
     with_row = {key: facts for key, facts in samples.items() if _has_row(facts)}
     analysis = files.analysis
+    head = analysis.get("head") or {}
     figures, table = official_figures(analysis), analysis.get("table") or {}
     rules = analysis.get("rules") or {}
     if "figures" not in rules:  # older versions had the rows alone
@@ -275,8 +277,9 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
         # A partial import has no score of the whole, but its rows can be compared.
         has_pairs=not _why_no_score(files.level, with_row),
         repeats=max((len(answers_to(facts)) for facts in samples.values()), default=1),
-        mode=(analysis.get("head") or {}).get("mode") or EVERYTHING,
+        mode=head.get("mode") or EVERYTHING,
         without_row=len(samples) - len(with_row),
+        head=head,
     )
 
 

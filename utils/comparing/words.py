@@ -154,6 +154,15 @@ OF_A_SAMPLE: Mapping[str, Callable[[Facts], str]] = {
 """Texts about a sample in one run, by column of a table."""
 
 
+def number_and_id(facts: Facts) -> str:
+    """The number of a sample, and the id that its data file gives it, if that is another.
+
+    The pages say the same: `#16 (dish-17)`.
+    """
+    number, own_id = str(facts.get("index")), str(facts["id"])
+    return f"#{number}" if number == own_id else f"#{number} ({own_id})"
+
+
 def one_line(text: str, width: int = sys.maxsize) -> str:
     """Return a text in one line, control characters as escapes, cut with an ellipsis."""
     return cut(printable(" ".join(text.split())), width)
@@ -367,7 +376,7 @@ def _table(differences: Sequence[Difference], unit: str) -> list[str]:
 
 def _flip(flip: SamplePair) -> Iterator[str]:
     facts = flip.run
-    name = facts["key"] if facts.get("id") is None else facts["id"]
+    name = facts["key"] if facts.get("id") is None else number_and_id(facts)
     groups = [facts.get("platform"), facts.get("split")]
     label = ", ".join(str(part) for part in [*groups, name] if part is not None)
     room = max(20, WIDTH - 6 - len(label))

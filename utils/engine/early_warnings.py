@@ -11,7 +11,8 @@ eight thousand:
   or 10 where there were answers;
 - one of the user's functions, or the model's own, fails 10 times in a row: its data set stops;
 - the first 20 answers are unreadable, empty or cut off, or the first 20 fail alike, or there is
-  no image in the first prompt: a warning.
+  no image in the first prompt: a warning;
+- a benchmark's own scorer fails at one of the first 20 answers: a warning.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from utils.engine.retry_policy import (
     MISPLACED_STATUS,
     REFUSED_STATUS,
 )
-from utils.errors import StopRun
+from utils.errors import ScorerError, StopRun
 from utils.findings import Finding, warning
 from utils.functions.calling import FAILURES_IN_A_ROW
 from utils.scoring.scorer import ScoredSample, Scorer, keeps_failing
@@ -212,6 +213,10 @@ class Watcher:
             when = f"after the first {ENOUGH} answers"
             summary = f"{when} {error.summary}"
             job.stopped = StopRun(f"{job.dataset}: {when} {error}", summary=summary)
+            return
+        except ScorerError as error:  # a later scoring of the same replies costs no request
+            fix = "The run goes on and keeps all replies. Its end says how to score them"
+            self._warn(job, warning("early.scorer", str(error), fix=fix))
             return
         counts = scorer.counts
         if counts["spent"] == ENOUGH:

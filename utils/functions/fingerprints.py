@@ -123,6 +123,20 @@ def code_text(function: Callable[..., Any], *, also: Collection[str] = ()) -> st
     return "\n".join(_Code(function, also).texts().values())
 
 
+def own_code(target: Callable[..., Any]) -> dict[str, str]:
+    """The hashes of the code of a function or class, by module of the user's; of this program none.
+
+    The code is the one that `code_digest` hashes.
+    """
+    if f"{target.__module__}.".startswith(PACKAGES):
+        return {}
+    return {
+        module: digest(text)[:16]
+        for module, text in _Code(target).texts().items()
+        if not f"{module}.".startswith(PACKAGES)
+    }
+
+
 def undescribed(function: Callable[..., Any] | None) -> list[str]:
     """The parts of a function that no hash covers, one line each; with any, no answer is reused."""
     return [] if function is None else _Code(function).problems

@@ -468,6 +468,7 @@ def _add_sample(
     row = {
         "text": pair.text,
         "index": facts.get("index"),
+        "id": facts.get("id"),
         "picture": images.number(image, is_needed=is_needed),
         "box": target["box_frac"],
         "target": target["target"],

@@ -74,6 +74,7 @@ REPLY_FIELDS = ("prediction", "raw", "reasoning", "key")
 TURN_FIELDS = ("options", "answer", "chosen", "status", "verdict", "prediction")
 ROW_FIELDS = (
     "index",
+    "id",
     "text",
     "box_frac",
     "target",
@@ -86,7 +87,7 @@ ROW_FIELDS = (
     "image_digest",
     "episode",
 )
-NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"} - {"error", "key"}
+NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"} - {"error", "key", "id"}
 
 
 def report_after_run(

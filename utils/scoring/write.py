@@ -22,7 +22,8 @@ from utils.analysis.repeats import repeats_section, table_with_means
 from utils.contracts import Benchmark, DataSet, Facts, Record, repeat_of
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, as_json, findings_in, note
-from utils.protocol import IMPORTED, SINGLE, why_no_score
+from utils.functions.fingerprints import own_code
+from utils.protocol import IMPORTED, SINGLE, headline_figure, why_no_score
 from utils.scoring.doubtful import SECTION as WITHOUT_DOUBTFUL
 from utils.scoring.doubtful import DoubtfulRows, kept, section_of
 from utils.scoring.imported import ImportAudit
@@ -37,7 +38,7 @@ from utils.scoring.samples import (
 from utils.scoring.scorer import WITHOUT_ANSWER, ScoredSample, Scorer, reply_of, shown_reply
 from utils.scoring.servers import servers_section
 from utils.scoring.sheets import Together, open_sheet, write_json
-from utils.store.derived import SAMPLES_FORMAT, SAMPLES_SUFFIX, read_json
+from utils.store.derived import CODE, SAMPLES_FORMAT, SAMPLES_SUFFIX, changed_files, read_json
 from utils.store.folder import RunFolder
 from utils.store.seals import checksums_of
 from utils.store.strict_json import finite
@@ -195,7 +196,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
             is_whole = is_whole and not (missing or rotation_scorer.has_failures)
         analysis |= {name: as_json(section) for name, section in records.section().items()}
         analysis |= finite(servers_section(view))
-        analysis |= _other_rule_section(analysis_file, analysis)
+        analysis |= _replaced_sections(analysis_file, analysis)
         write_json(score_file, _scores(scorer, analysis), together)
         write_json(analysis_file, analysis, together)
     if circular is None:  # those of an earlier version are out of date beside the new samples
@@ -254,6 +255,9 @@ def _head(task: ScoringTask, view: LogView, *, is_partial: bool) -> dict[str, An
         "partial": is_partial,
         "sealed": True,
     }
+    code = own_code(type(task.data.benchmark))
+    if code:
+        head[CODE] = code
     protocol = view.run.get("protocol", SINGLE)
     if protocol != SINGLE:
         head["protocol"] = protocol
@@ -352,14 +356,22 @@ def _check_not_empty(task: ScoringTask, view: LogView, records: Selection) -> No
     raise NothingToScore(f"{task.name}: nothing to score: {records.why_empty()}")
 
 
-def _other_rule_section(file: Path, analysis: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a section that says so where the scoring before was by another rule; else none.
+def _replaced_sections(file: Path, analysis: Mapping[str, Any]) -> dict[str, Any]:
+    """Return sections that say what was other in the scoring that this one replaces.
 
     Args:
         file: the analysis of the scoring before, which is replaced now.
         analysis: of this scoring.
     """
-    before = (read_json(file, must_be_whole=False).get("table") or {}).get("rule")
+    before = read_json(file, must_be_whole=False)
+    return {**_other_rule_section(before, analysis), **_other_code_section(before, analysis)}
+
+
+def _other_rule_section(
+    analysis_before: Mapping[str, Any], analysis: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a section that says so where the scoring before was by another rule; else none."""
+    before = (analysis_before.get("table") or {}).get("rule")
     rule = analysis["table"].get("rule")
     if before in (None, rule) or rule is None:
         return {}
@@ -374,6 +386,27 @@ def _other_rule_section(file: Path, analysis: Mapping[str, Any]) -> dict[str, An
         f"replaced the files and the report; {figures_note}",
     )
     return {"other_rule": as_json({"title": "Rule of the score", FINDINGS: [finding]})}
+
+
+def _other_code_section(
+    analysis_before: Mapping[str, Any], analysis: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a section that names changed files of the user's benchmark, if any changed."""
+    files = changed_files(analysis_before.get("head") or {}, analysis["head"])
+    if not files:
+        return {}
+    name, cell = headline_figure(analysis)
+    _, cell_before = headline_figure(analysis_before)
+    figures = ""
+    if cell and cell_before and cell.get("samples") == cell_before.get("samples"):
+        before, now = (format_percent(figure["value"]) for figure in (cell_before, cell))
+        figures = f"{name} is {now} % now, and was {before} % before"
+    finding = note(
+        "other_code.replaced",
+        f"these scores are by another version of {files} than the scores before",
+        detail=figures,
+    )
+    return {"other_code": as_json({"title": "Version of the benchmark", FINDINGS: [finding]})}
 
 
 def score_sections(

@@ -30,6 +30,7 @@ from utils.scoring.write import (
 from utils.session.changed_settings import note_on_changed_settings
 from utils.session.evaluation import Evaluation
 from utils.session.result import Result, report_stop
+from utils.store.derived import CODE
 from utils.store.find import doubtful_order
 from utils.store.folder import RunFolder, foreign_owner, logs_by_age
 from utils.store.log import LoggedRun, RunLog
@@ -216,6 +217,8 @@ def _note_scoring(evaluation: Evaluation, entry: Entry, scored: Scored) -> dict[
         entry.facts["no_score"] = scored.no_score
     if scored_by := (scored.analysis.get("table") or {}).get("scored_by"):
         entry.facts["scored_by"] = scored_by
+    if code := scored.analysis["head"].get(CODE):
+        entry.facts[CODE] = code
     warned = warnings_in(scored.analysis)
     entry.facts["warnings"] = len(warned)
     if warned:

@@ -21,6 +21,7 @@ from utils.store.seals import file_of_another_scoring
 MANIFEST_NAME = "manifest.json"
 SAMPLES_SUFFIX = "_samples.jsonl"
 SAMPLES_FORMAT = 1
+CODE = "code"  # of a head: hashes of the modules of a benchmark of the user's, by name
 
 
 def no_score_text(entry: Mapping[str, Any]) -> str:
@@ -28,6 +29,21 @@ def no_score_text(entry: Mapping[str, Any]) -> str:
     noun = noun_of(str(entry.get("level")))
     reason = entry.get("no_score") or f"most {noun}s have no answer"  # earlier versions do not say
     return f"no score: {reason}"
+
+
+def changed_files(head: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """The files of the user's benchmark that differ between two scorings; "" if not known.
+
+    Args:
+        head: of the samples file or the analysis of a scoring.
+        other: likewise, of the other one.
+    """
+    code, other_code = head.get(CODE), other.get(CODE)
+    if not code or not other_code:
+        return ""
+    modules = [name for name in other_code if code.get(name) != other_code[name]]
+    modules += [name for name in code if name not in other_code]
+    return ", ".join(f"{name.replace('.', '/')}.py" for name in modules)
 
 
 @dataclass(frozen=True, slots=True)

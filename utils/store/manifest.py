@@ -17,6 +17,7 @@ datasets                by name: level, mode, limit, partial, started_at, sample
                         time),
                         figures (the official ones, where it was scored: cells of the analysis),
                         scored_by (of recorded steps: rule, rows, level and history in words),
+                        code (of a benchmark of the user's: hashes of its modules, by name),
                         warnings (how many, where it was scored), warned (in words),
                         imported (counts of an import's findings, by name),
                         config, scoring_config (that this data set was asked and scored with, for

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from utils.contracts import DataSet
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, problem_report
-from utils.findings import Finding, Severity, is_warning, warning
+from utils.findings import Finding, Severity, is_warning
 from utils.judging.check import check_judge
 from utils.scoring import console
 from utils.session.checks.entries import entry_lines
@@ -32,9 +31,7 @@ def check(plan: Plan) -> int:
     images = check_images([sample for data in plan.data.values() for sample in data.samples])
     print(images.summary)
     problems = images.problems
-    warnings, own_problems = _sorted_findings(
-        [*_scorer_warnings(plan.data.values()), *parser_findings(plan)]
-    )
+    warnings, own_problems = _sorted_findings(parser_findings(plan))
     warnings += plan.warnings
     problems += own_problems
     is_pinged = False
@@ -62,13 +59,6 @@ def check(plan: Plan) -> int:
         return SOME_FAILED
     print(f"\nNo problems{count}.{sent}")
     return DONE
-
-
-def _scorer_warnings(data_sets: Iterable[DataSet]) -> Iterator[Finding]:
-    """Warn of each scorer of the user's that says no to a right answer."""
-    for data in data_sets:
-        if oddity := data.benchmark.try_scorer(data.samples[0]):
-            yield warning("check.scorer", oddity, topic=data.benchmark.name)
 
 
 @dataclass

@@ -51,12 +51,15 @@ Report.pairs = (() => {
     return (await load(`details${pairs.number}`, file))[index];
   };
 
+  /** The number of a row in its data set, with its own id. */
+  pairs.sampleNumber = (row) => Report.numberAndId(pairs.columns.index[row], pairs.columns.id?.[row]);
+
   async function searchable() {
     if (haystacks) return haystacks;
     const { number, match, columns } = pairs;
     const all = (await Promise.all(match.details.map((_, file) => load(`details${number}`, file)))).flat();
     haystacks = all.map(({ replies }, row) =>
-      searchText([columns.text[row], pairs.value("app", row), `#${columns.index[row]}`, ...replies]),
+      searchText([columns.text[row], pairs.value("app", row), `#${pairs.sampleNumber(row)}`, ...replies]),
     );
     return haystacks;
   }

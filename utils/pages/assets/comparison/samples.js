@@ -185,10 +185,10 @@ Report.samples = (() => {
     );
   }
 
-  /** The number of a row, and where there are several data sets that of its own. */
+  /** The number of a row with its id, and where there are several data sets that of its own. */
   const number = (row) => {
     const name = pairs.match.sets.length > 1 ? `${pairs.value("dataset", row)} ` : "";
-    return `${name}#${pairs.columns.index[row] ?? "–"}`;
+    return `${name}#${pairs.sampleNumber(row)}`;
   };
 
   const address = (place) => `#/sample/${pairs.id(samples.rows[place])}${pairs.query(samples.wanted, samples.query)}`;
@@ -242,7 +242,7 @@ Report.samples = (() => {
   /** Which sample it is, the way to those beside it, and to both reports. */
   function head(row, place) {
     const set = pairs.set(row);
-    byId("sample-title").textContent = `${set.level} ${pairs.noun(set)} ${pairs.columns.index[row] ?? ""}`;
+    byId("sample-title").textContent = `${set.level} ${pairs.noun(set)} ${pairs.sampleNumber(row)}`;
     byId("position").textContent =
       place >= 0 ? `${whole(place + 1)} of ${whole(samples.rows.length)}` : "outside the filters";
     byId("previous").disabled = place <= 0;

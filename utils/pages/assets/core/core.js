@@ -169,6 +169,12 @@ const Report = (() => {
     return [low, row - firsts[low]];
   }
 
+  /** The number of a sample, and the id that its data file gives it, if that is another: "16 (dish-17)". */
+  const numberAndId = (number, id) => {
+    const text = String(number ?? "–");
+    return id === null || id === undefined || String(id) === text ? text : `${text} (${id})`;
+  };
+
   /** What a text search looks at, of a sample's texts. */
   const searchText = (texts) =>
     texts
@@ -286,6 +292,7 @@ const Report = (() => {
     awayText,
     joined,
     fileOf,
+    numberAndId,
     searchText,
     drawRange,
     marked,

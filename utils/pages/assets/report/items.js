@@ -55,11 +55,11 @@ Report.items = (() => {
       : null,
   ];
 
-  /** The number of a row, and where there are several data sets that of its own. */
+  /** The number of a row with its id, and where there are several data sets that of its own. */
   const number = (row) => {
     const { datasets } = store.summary;
     const name = datasets.length > 1 ? `${store.brief(store.dataset(row))} ` : "";
-    return `${name}#${store.columns.index[row] ?? "–"}${items.repeat(row)}`;
+    return `${name}#${store.number(row)}${items.repeat(row)}`;
   };
 
   /** Whether a row asks for a text of the model's own. */
@@ -85,7 +85,7 @@ Report.items = (() => {
           { class: "line" },
           items.outcome(row),
           items.answer(row),
-          el("span", { class: "quiet number" }, number(row)),
+          el("span", { class: "quiet number", title: number(row) }, number(row)),
         ),
         el("p", { class: "text" }, marked(excerpt(store.columns.text[row] ?? "(no text)", needle, 140), needle)),
         reply(row, needle, letters),

@@ -146,7 +146,7 @@ Report.overview = (() => {
   }
 
   const example = ({ text, row }) =>
-    el("a", { href: store.sampleLink(row, {}), title: text }, `${store.columns.index[row] ?? "–"} `, el("q", {}, text));
+    el("a", { href: store.sampleLink(row, {}), title: text }, `${store.number(row)} `, el("q", {}, text));
 
   /* -- scores -- */
 

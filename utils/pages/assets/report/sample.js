@@ -42,7 +42,7 @@ Report.sample = (() => {
     sample.row = row;
     const kind = store.value("ended", row) ? "episode" : "sample";
     const { level, name } = store.dataset(row);
-    byId("sample-title").textContent = `${level ?? name} ${kind} ${store.columns.index[row] ?? ""}${items.repeat(row)}`;
+    byId("sample-title").textContent = `${level ?? name} ${kind} ${store.number(row)}${items.repeat(row)}`;
     byId("position").textContent = position;
     const facts = await store.sample(row);
     if (mine !== turn) return;
@@ -328,6 +328,7 @@ Report.sample = (() => {
 
   function listing(row, facts, picture) {
     const wh = (size) => (size ? `${size[0]} × ${size[1]} px` : null);
+    const own = steps.isOne(facts) ? {} : Object(facts.details); // what a benchmark of the user's has added
     const others = Object.entries(facts).filter(([name, value]) => !SHOWN.has(name) && value !== null);
     return el(
       "div",
@@ -338,6 +339,7 @@ Report.sample = (() => {
         { class: "pairs" },
         pair("Data set", store.value("dataset", row)),
         pair("Status", store.value("status", row)),
+        Object.entries(own).map(([name, value]) => pair(capital(label(name)), overview.flat(value))),
         pair(
           "Latency",
           facts.latency_s === undefined || facts.latency_s === null ? null : `${short(facts.latency_s)} s`,

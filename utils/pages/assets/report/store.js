@@ -88,6 +88,9 @@ Report.store = (() => {
   store.brief = ({ name, level }) =>
     level && store.summary.datasets.filter((data) => data.level === level).length === 1 ? level : name;
 
+  /** The number of a row in its data set, with its own id. */
+  store.number = (row) => Report.numberAndId(store.columns.index[row], store.columns.id?.[row]);
+
   store.dataset = (row) => store.summary.datasets.find((data) => data.name === store.value("dataset", row));
 
   store.picture = (row) => {
@@ -124,9 +127,17 @@ Report.store = (() => {
   async function searchable() {
     if (haystacks) return haystacks;
     const { prediction = [], raw, reasoning, key } = await allReplies();
-    const { text, index } = store.columns;
+    const { text } = store.columns;
     haystacks = prediction.map((reply, row) =>
-      searchText([text[row], store.value("app", row), `#${index[row]}`, key?.[row], reply, raw[row], reasoning[row]]),
+      searchText([
+        text[row],
+        store.value("app", row),
+        `#${store.number(row)}`,
+        key?.[row],
+        reply,
+        raw[row],
+        reasoning[row],
+      ]),
     );
     return haystacks;
   }
