@@ -203,6 +203,24 @@ def test_points_of_another_reader_name_the_reader_that_gives_them(tmp_path, root
     assert "parse_per_mille\", which reads the file's points in 6 of the first 6" in result.stdout
 
 
+def test_a_function_that_reads_only_most_points_of_the_file_is_not_advised(tmp_path, root):
+    rows = plain_rows(root, reply="(200, 150)")
+    for row, of_table in zip(rows, rows_of(root), strict=True):
+        width, height = of_table["image_size"]
+        row["point_px"] = [0.2 * width, 0.15 * height]
+    rows[0]["point_px"] = [1, 1]
+    result = imported(tmp_path, root, write_lines(tmp_path / "a.jsonl", rows))
+    assert "read as another point than in the file" in result.stdout
+    assert "which reads the file's points" not in result.stdout
+
+
+def test_one_line_says_that_all_verdicts_are_those_of_the_file(tmp_path, root):
+    rows = plain_rows(root, correct=True)
+    rows[0] |= {"reply": WRONG, "correct": False}
+    result = imported(tmp_path, root, write_lines(tmp_path / "a.jsonl", rows))
+    assert "all 6 verdicts are equal to those in the file: 5 are right" in result.stdout.lower()
+
+
 def test_answers_of_epochs_are_repeats(tmp_path, root):
     samples = [
         {

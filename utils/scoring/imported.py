@@ -21,6 +21,7 @@ from utils.text import counted, format_share
 NOISE = 1e-9  # of a fraction
 NEAR_PX = 1.0  # rounding moves a point by so much at most
 MOST_EXAMPLES = 5
+NEARLY_ALL = 0.95  # of the points of the file: what a function that is advised reads
 MOST_TRIED = 200  # replies on which other parse functions are tried
 TITLE = "Answers made elsewhere"
 REASONS = {
@@ -238,7 +239,7 @@ class ImportAudit:
 
     def _better_reader(self) -> str:
         agreeing = self._agreeing.most_common(1)
-        if not agreeing or 2 * agreeing[0][1] < self._tried:
+        if not agreeing or agreeing[0][1] < NEARLY_ALL * self._tried:
             return ""
         dotted, count = agreeing[0]
         frames = {parse_function_name(frame): frame for frame in Frame}
@@ -247,9 +248,15 @@ class ImportAudit:
         return f"{change}, which reads the file's points in {count} of the first {self._tried}"
 
     def _about_verdicts(self) -> Finding | None:
-        differ = sum(self._reasons.values())
-        if not differ:
+        differ, count = sum(self._reasons.values()), self.counts["verdicts of the file"]
+        if not count:
             return None
+        if not differ:
+            return note(
+                f"{IMPORTED}.verdicts",
+                f"all {counted(count, 'verdict')} are equal to those in the file: "
+                f"{self.counts['right by the file']:,} are right",
+            )
         reasons = "; ".join(
             f"{count} because {REASONS[reason]}"
             if reason != "unexplained"
@@ -258,7 +265,7 @@ class ImportAudit:
         )
         return note(
             f"{IMPORTED}.verdicts",
-            f"{differ:,} of {self.counts['verdicts of the file']:,} verdicts differ from the "
+            f"{differ:,} of {count:,} verdicts differ from the "
             f"file, which has {self.counts['right by the file']:,} right",
             detail=reasons,
         )
