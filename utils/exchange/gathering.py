@@ -16,7 +16,9 @@ MOST_NAMED = 5  # rows that a message names
 MOST_NUMBERS = 10  # of lines, likewise
 MOST_ASKED_OTHERWISE = 0.01  # of the matched rows
 FIRST, LAST = "first", "last"
-BY_ORDER = "Add --import-order FILE, a file with the sample ids in the order of the data set's rows"
+BY_ORDER = (
+    "Add --import-order FILE, a file with the sample ids in the order of lmms-eval's data set"
+)
 BY_COLUMNS = "To tell them apart, a row needs an id, or an image and an instruction"
 
 
