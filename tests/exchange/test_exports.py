@@ -149,6 +149,15 @@ def test_the_answers_of_a_bundle_are_imported_as_a_file_of_their_own(tmp_path, r
     assert after == verdicts(folder)
 
 
+def test_an_import_of_a_bundle_has_the_name_of_its_model(tmp_path, root):
+    folder = run_of(tmp_path, root, [RIGHT, WRONG, "nowhere"])
+    assert export("bundle", folder, "--output", tmp_path / "renamed.zip").code == 0
+    result = imported(tmp_path, root, tmp_path / "renamed.zip")
+    assert result.code == 0, result.output
+    assert 'model "m", answers made elsewhere' in result.output
+    assert verdicts(next((tmp_path / "outputs" / "m").glob("I*"))) == verdicts(folder)
+
+
 def test_multiple_choice_comes_back_from_a_bundle(tmp_path, root):
     data = {"GUIContentUnderstanding": {"mode": "all"}}
     folder = run_of(tmp_path, root, ["B", "A", "no letter"], data=data)
@@ -220,6 +229,7 @@ def test_the_hint_after_an_export_can_be_pasted_and_names_the_files_of_functions
     env = {"LMUData": str(root)}
     again = runs.evaluate(*arguments, "--no-report", cwd=tmp_path, env=env)
     assert again.code == 0, again.output
+    assert "not used" not in again.output
     assert verdicts(next((tmp_path / "outputs").glob("*/I*"))) == verdicts(folder)
 
 
@@ -449,10 +459,7 @@ def test_figures_of_a_part_are_not_handed_on(tmp_path, form):
     result = export(form, folder, "--imported-too", "--anyway")
     assert result.code == 2
     assert "was not scored on the published data" in result.output
-    assert (
-        'Forms with an answer for each sample take it: "bundle", "csv", "screenspot_pro"'
-        in result.output
-    )
+    assert 'Forms that take ScreenSpotPro: "bundle", "csv", "screenspot_pro"' in result.output
     assert export("screenspot_pro", folder, "--imported-too").code == 0
     assert [path.name for path in (folder / "export").iterdir()] == ["acme_imported.json"]
 
@@ -493,6 +500,7 @@ def test_a_form_of_one_table_has_no_place_for_another(one_run):
     result = export("screenspot_pro", one_run)
     assert result.code == 2
     assert 'cannot hold "GUIElementGrounding"; forms that can: "bundle", "csv"' in result.output
+    assert "model_index" not in result.output  # the figure is one of other data
 
 
 # -- ClawGUI --------------------------------------------------------------------------------------

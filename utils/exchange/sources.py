@@ -63,12 +63,14 @@ class Import:
     Attributes:
         world: the format of a live world's folder; "" of answers to tables.
         skipped: names of files of a folder that hold no answers.
+        model: that a bundle names; "" of other files.
     """
 
     path: Path
     sources: list[AnswerFile] = field(default_factory=list)
     world: str = ""
     skipped: list[str] = field(default_factory=list)
+    model: str = ""
 
 
 def open_import(path: Path, format_name: str, function: Callable[..., Any] | None = None) -> Import:
@@ -89,7 +91,11 @@ def open_import(path: Path, format_name: str, function: Callable[..., Any] | Non
         read = lambda: rows_of(format_name, function, path)  # noqa: E731
         return Import(path, [AnswerFile(path, "", format_name, read)])
     if path.is_file():
-        return Import(path, _sources_of_file(path, "", format_name))
+        sources = _sources_of_file(path, "", format_name)
+        file = sources[0].file if sources else None
+        if file is not None and file.kind == "zip" and sources[0].format_name == bundle.NAME:
+            return Import(path, sources, model=bundle.model_of(file))
+        return Import(path, sources)
     world = format_name if format_name in WORLDS else "" if format_name else world_of(path)
     if world:
         return Import(path, world=world)

@@ -254,8 +254,8 @@ class ImportAudit:
         if not differ:
             return note(
                 f"{IMPORTED}.verdicts",
-                f"all {counted(count, 'verdict')} are equal to those in the file: "
-                f"{self.counts['right by the file']:,} are right",
+                f"all verdicts are equal to those in the file ({counted(count, 'verdict')}, "
+                f"{self.counts['right by the file']:,} right)",
             )
         reasons = "; ".join(
             f"{count} because {REASONS[reason]}"

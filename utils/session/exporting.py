@@ -32,8 +32,8 @@ def run_export(options: Options) -> int:
     not_fitting = [dataset for dataset in run.sets if dataset not in fitting]
     left_out = [dataset.name for dataset in not_fitting]
     if not fitting:
-        forms = listed([other.NAME for other in FORMS if all(map(other.takes, not_fitting))], 20)
-        fix = f"; forms that can: {forms}" if forms else ""
+        forms = _forms_for(*not_fitting)
+        fix = f"; forms that can: {listed(forms, 20)}" if forms else ""
         raise UserError(f"--export {form.NAME}: cannot hold {listed(left_out)}{fix}")
     run = replace(run, sets=fitting)
     problems = _problems(run, form, options)
@@ -69,8 +69,8 @@ def _problems(run: ExportedRun, form: Form, options: Options) -> list[str]:
         if dataset.why_no_figure:
             problems.append(
                 f"--export {form.NAME} {dataset.name}: the data set {dataset.why_no_figure}, and "
-                "this form takes scores on whole, published data sets alone. Forms with an answer "
-                f"for each sample take it: {listed(_forms_with_rows(dataset))}"
+                "this form takes scores on whole, published data sets alone. Forms that take "
+                f"{dataset.name}: {listed(_forms_for(dataset), 20)}"
             )
         elif dataset.doubts and not options.anyway:
             problems.append(
@@ -80,9 +80,16 @@ def _problems(run: ExportedRun, form: Form, options: Options) -> list[str]:
     return problems
 
 
-def _forms_with_rows(dataset: ExportedSet) -> list[str]:
-    """The forms that take a data set whatever its figure stands for."""
-    return [form.NAME for form in FORMS if not form.IS_FIGURE and form.takes(dataset)]
+def _forms_for(*datasets: ExportedSet) -> list[str]:
+    """The forms that take some data sets; those with scores alone take no part of a data set."""
+    return [
+        form.NAME
+        for form in FORMS
+        if all(
+            form.takes(dataset) and not (form.IS_FIGURE and dataset.why_no_figure)
+            for dataset in datasets
+        )
+    ]
 
 
 def _path(run: ExportedRun, form: Form, options: Options) -> Path:

@@ -180,7 +180,7 @@ def _evaluations(
     models: ModelRoom,
 ) -> dict[str, Evaluation]:
     """The evaluations of a config that is made for an import."""
-    name = options.as_name or model_name(imported.path)
+    name = options.as_name or imported.model or model_name(imported.path)
     model = {"imp_type": "custom", "model_path": MODEL_CLASS}
     if options.recipe:
         model["recipe"] = options.recipe

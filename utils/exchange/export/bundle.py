@@ -40,8 +40,9 @@ IS_FIGURE = False
 IS_OF_ONE = False
 VERSION = 1
 MODEL_CLASS = "models.imported.AnswersMadeElsewhere"
-NOT_OF_IMPORTS = ("circular", "judge", "repeats", "path")
-"""Settings of a data set that answers made elsewhere cannot have, or that come from the rows."""
+NOT_OF_IMPORTS = ("circular", "judge", "repeats", "path", "parse_function")
+"""Settings of a data set that answers made elsewhere cannot have, that come from the rows, or that
+stand in the model's entry."""
 OF_SERVERS = ("answered_by", "served", "servers")  # in the manifest's entry of a data set
 OWN_ROOMS = ("benchmarks.", "models.", "utils.")  # functions that the program has
 HOW = """\

@@ -23,6 +23,7 @@ TITLE = "a bundle of this program"
 NEEDS = ("manifest.json", "<data set>_answers.jsonl")
 HAS_PARTS = False
 MANIFEST, ENDING = "manifest.json", "_answers.jsonl"
+LONGEST_NAME = 200  # of a model
 FORM = "mmbench-gui-bundle"
 VERDICTS = {"hit": True, "miss": False, "unparsed": False}
 NOT_ANSWERED = ("failed", "refused", "missing")  # a status
@@ -44,13 +45,24 @@ def answer_files(file: RowFile) -> dict[str, str]:
     Raises:
         UserError: the manifest is broken.
     """
-    check_archive(file.path, file.name)
     try:
-        with zipfile.ZipFile(file.path) as archive:
-            manifest = json.loads(archive.read(MANIFEST))
-        return {str(name): str(entry["answers"]) for name, entry in manifest["data"].items()}
+        data = _manifest(file)["data"]
+        return {str(name): str(entry["answers"]) for name, entry in data.items()}
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{file.name}: {MANIFEST} is broken: {error!r}") from None
+
+
+def model_of(file: RowFile) -> str:
+    """The name of the model in an archive, which has a manifest; "" if it can be no name."""
+    name = _manifest(file).get("model")
+    is_name = isinstance(name, str) and name.isprintable() and len(name) <= LONGEST_NAME
+    return name.strip() if is_name else ""
+
+
+def _manifest(file: RowFile) -> Any:
+    check_archive(file.path, file.name)
+    with zipfile.ZipFile(file.path) as archive:
+        return json.loads(archive.read(MANIFEST))
 
 
 def rows(file: RowFile) -> Iterator[Answer]:
