@@ -79,12 +79,17 @@ def test_an_error_gives_way_to_an_answer_whichever_comes_first():
     assert gathered.counts["answered otherwise"] == 0
 
 
-def test_rows_that_fit_several_samples_are_left_out_until_an_order_says_which(tmp_path):
+@pytest.mark.parametrize(
+    ("place", "advice"), [(0, "Add --import-order FILE"), (None, "a row needs an id, or an image")]
+)
+def test_rows_that_fit_several_samples_are_left_out_and_the_line_says_what_is_missing(
+    place, advice
+):
     gathered = Gathered(Matcher(TABLE))
-    gathered.add_all([Answer(line=1, place=0, instruction="Open the menu", reply="r")])
+    gathered.add_all([Answer(line=1, place=place, instruction="Open the menu", reply="r")])
     gathered.finish()
     assert (gathered.counts["ambiguous"], gathered.counts["matched"]) == (1, 0)
-    assert "--import-order FILE" in "\n".join(gathered.lines())
+    assert advice in "\n".join(gathered.lines())
 
 
 def test_each_finding_is_named_with_its_count(tmp_path, root):

@@ -16,6 +16,10 @@ MOST_NAMED = 5  # rows that a message names
 MOST_NUMBERS = 10  # of lines, likewise
 MOST_ASKED_OTHERWISE = 0.01  # of the matched rows
 FIRST, LAST = "first", "last"
+BY_ORDER = (
+    "Add --import-order FILE, a file with the sample ids in the order of lmms-eval's data set"
+)
+BY_COLUMNS = "To tell them apart, a row needs an id, or an image and an instruction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +164,11 @@ class Gathered:
                 f"{_named(self.unknown, counts['unknown'])}"
             )
         if counts["ambiguous"]:
+            has_places = any(answer.place is not None for answer in self.ambiguous)
             lines.append(
                 f"ambiguous: {_rows(counts['ambiguous'], 'fit')} several samples, left out. "
-                "--import-order FILE tells them apart (a file with the sample ids in the order of "
-                f"the rows):{_named(self.ambiguous, counts['ambiguous'])}"
+                f"{BY_ORDER if has_places else BY_COLUMNS}:"
+                f"{_named(self.ambiguous, counts['ambiguous'])}"
             )
         if counts["repeated"]:
             lines.append(
