@@ -29,8 +29,9 @@ def servers_section(view: LogView) -> dict[str, Any]:
     if served:
         facts = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in served.items())
         notes.append(
-            f"All servers have: {facts}. The numbers of tokens are those of two test requests, one "
-            "with an image."
+            f"The first server has: {facts}. Other servers must have the same values, unless the "
+            "config sets servers_may_differ. The numbers of tokens are those of two test requests, "
+            "one with an image."
         )
     rows = [_row(server) for server in servers]
     return {SECTION: {"title": "Servers", "rows": rows, "notes": notes}}
