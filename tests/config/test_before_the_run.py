@@ -208,7 +208,7 @@ CHECK, PING = ("--check",), ("--check", "--ping", "--data", "L2")
             {},
             PING,
             0,
-            f"warning: {L2}: ping: the reply could not be read by mine.never; this one reply would hit if it were read as one of these: fractions",
+            f"warning: {L2}: ping: the reply could not be read by mine.never; this one reply would hit if it were read as fractions",
             1,
             id="a reply that is not read",
         ),

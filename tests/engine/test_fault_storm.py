@@ -41,7 +41,9 @@ def test_through_a_storm_everything_is_answered_once(nproc, staged, calm_scores)
     storm.over.set()
     assert set(storm.met) == {name for name, _ in SHARES}
     assert storm.most_attempts > MOST_IN_A_ROW
-    assert (ran.code, told(ran.output, "answered")) == (0, [3 * PICTURES, 2 * PICTURES]), ran.output
+    assert (ran.code, told(ran.output, "have a reply")) == (0, [3 * PICTURES, 2 * PICTURES]), (
+        ran.output
+    )
     assert stage.both_scores() == calm_scores
     # No answer is stored twice, and no failure as an answer.
     records = {dataset: stage.answers(dataset) for dataset in (L1, L2)}
@@ -108,7 +110,9 @@ def test_a_server_that_comes_back_costs_no_retries(nproc, tmp_path, calm_scores,
         stage = Stage.make(tmp_path, server, PICTURES)
         # One retry, for what was in flight; refused connections use up none.
         ran = stage.run("--api-nproc", nproc, "--retry", "1")
-    assert (ran.code, told(ran.output, "answered")) == (0, [3 * PICTURES, 2 * PICTURES]), ran.output
+    assert (ran.code, told(ran.output, "have a reply")) == (0, [3 * PICTURES, 2 * PICTURES]), (
+        ran.output
+    )
     # 19 requests were answered before; of those at most so many were still on their way.
     assert len(back[0].requests) <= 5 * PICTURES - 19 + int(nproc) - 1
     assert stage.both_scores() == calm_scores
@@ -154,7 +158,7 @@ def test_ten_403_or_404_in_a_row_stop_the_run_and_nine_do_not(status, in_a_row, 
     ran = stage.run("--api-nproc", "1", "--retry", "0")
     if in_a_row < 10:
         assert (ran.code, len(ran.requests)) == (1, 40), ran.output
-        assert [sum(told(ran.output, what)) for what in ("answered", "failed")] == [4, 36]
+        assert [sum(told(ran.output, what)) for what in ("have a reply", "failed")] == [4, 36]
         return
     assert (ran.code, len(ran.requests)) == (1, 11), ran.output
     expected_texts = ("10 samples in a row", str(status), "gone")

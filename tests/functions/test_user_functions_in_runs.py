@@ -32,7 +32,7 @@ class Model:
 def summary(answered, total, *what_went_wrong):
     """The summary of a data set up to what went wrong; `(count, what)` has a line each."""
     lines = [f"  {count} ({100 * count / total:.1f} %) {what}" for count, what in what_went_wrong]
-    return "\n".join(["", f"{answered} of {total} answered", *lines, ""])
+    return "\n".join(["", f"{answered} of {total} have a reply", *lines, ""])
 
 
 def seen_by(stage):  # what a function wrote down with `note`

@@ -54,7 +54,7 @@ def test_both_levels_one_after_the_other_with_scores_times_and_eval(ask, stage):
     assert all(0 < seconds < 60 for seconds in times)
     assert stage.scores(L2, "human")["Basic accuracy"] == 100
     again = stage.run("--mode", "eval")
-    assert (again.code, told(again.output, "answered")) == (0, [3, 2])
+    assert (again.code, told(again.output, "have a reply")) == (0, [3, 2])
 
 
 def test_a_click_is_exact_to_one_pixel_of_the_file(ask, stage, whole):

@@ -107,7 +107,7 @@ def test_a_killed_rank_ends_the_run_and_what_all_have_answered_can_be_scored(kil
     assert (ran.code, len(stage.answered()), stage.rank_logs() != []) == (1, 10, True)
     assert "Interrupted. All answers are kept" in ran.stdout
     ran = stage.run("--mode", "eval")
-    assert (ran.code, sum(told(ran.output, "answered"))) == (1, 10), ran.output
+    assert (ran.code, sum(told(ran.output, "have a reply"))) == (1, 10), ran.output
     assert (stage.answered().total(), stage.rank_logs()) == (10, [])
 
 

@@ -110,7 +110,8 @@ def test_a_section_of_the_analysis_stands_in_the_report_without_being_listed(hom
 
     checks = {section["title"]: section for section in data["checks"]}
     link = {"dataset": L2, "check": "Blink audit: closed"}
-    finding = {"text": "Half of them blinked", "link": link, "is_warning": True}
+    text = "Half of them blinked"
+    finding = {"text": text, "summary": text, "link": link, "is_warning": True}
     assert (checks["Blink audit"]["findings"], checks["Calm audit"]["findings"]) == ([finding], [])
     assert checks["Calm audit"]["clear"] and "Depth" not in checks
     titles = [section["title"] for section in data["datasets"][0]["details"]]

@@ -489,7 +489,7 @@ def test_a_failed_rotation_holds_up_no_other_and_is_asked_again(stage, broken, s
         mended = stage.run()
         stored = stage.run("--mode", "infer")
     assert (failing.code, len(failing.requests), figures["questions"]) == (1, ROTATIONS, QUESTIONS)
-    assert f"{answered} of {QUESTIONS} answered" in failing.output
+    assert f"{answered} of {QUESTIONS} have a reply" in failing.output
     warning = f"note: m, {L1}: rotations refused, not counting the questions themselves: 2;"
     assert (warning in failing.output) is refused
     assert f"2 x http: HTTP {status}: {{}}" in failing.output

@@ -188,7 +188,7 @@ def test_scores_by_a_changed_class_say_what_they_replace(staged):
     for options in ([], ["--mode", "eval"]):
         again = staged.run(*options)
         assert (again.code, again.requests, len(folders(staged))) == (0, [], 1)
-        is_told = OTHER_CODE + "accuracy is 100.00 % now, and was 33.33 % before" in again.stdout
+        is_told = OTHER_CODE + "accuracy was 33.33 % and is 100.00 % now" in again.stdout
         assert is_told == (options == [])
         assert manifest_entry(staged)["code"] != before
 

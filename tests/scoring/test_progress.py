@@ -55,7 +55,7 @@ def test_a_piped_run_that_was_interrupted_says_how_far_it_came(capsys):
     for status in ("ok", "ok", "failed"):
         progress.advance(status, reused=False)
     progress.close()
-    assert capsys.readouterr().err == "m: 2 of 9 answered\n"
+    assert capsys.readouterr().err == "m: 2 of 9 have a reply\n"
     ConsoleProgress(9, "m").close()
     assert capsys.readouterr().err == ""
 

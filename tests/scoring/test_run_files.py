@@ -258,7 +258,7 @@ def test_the_score_files_and_the_tables_in_the_layout_of_the_papers(full):
         "advanced 100.00 0.00 0.00 33.33",
         "average 100.00 0.00 50.00 50.00",
     ]
-    assert (told(output, "answered"), told(output, "unparsed")) == ([9, 6], [1, 1])
+    assert (told(output, "have a reply"), told(output, "unparsed")) == ([9, 6], [1, 1])
 
 
 def table_of(output, title):
@@ -354,5 +354,5 @@ def test_a_failed_sample_shows_the_failure_text_in_no_log_and_is_wrong_in_the_sc
     assert (click["match"], click["is_wrong_format"], click["pred_bbox"]) == (0, True, None)
     ios = stage.scores(L2)["basic"]["os_ios"]
     assert (ios["Total num"], ios["Error format num"], ios["Correct num"]) == (1, 1, 0)
-    assert (told(ran.output, "answered"), told(ran.output, "failed")) == ([8, 5], [1, 1])
+    assert (told(ran.output, "have a reply"), told(ran.output, "failed")) == ([8, 5], [1, 1])
     assert not [name for name in (L1, L2) if FAILED_TEXT in stage.log(name).read_text()]

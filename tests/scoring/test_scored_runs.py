@@ -50,7 +50,7 @@ def test_a_stopped_run_is_scored_with_the_answers_from_before_it(stage, answers)
     stopped = stage.run(*ONE_BY_ONE)
     assert "kept: the same command continues from here; --mode eval scores them" in stopped.output
     ran = stage.run(*EVAL)
-    assert (ran.code, told(ran.output, "answered")) == (1, [8]), ran.output
+    assert (ran.code, told(ran.output, "have a reply")) == (1, [8]), ran.output
     assert (stage.scores(L1), ran.output.count(f"9 of 9 {FROM_BEFORE}")) == (before, 1)
     assert coverage(stage)["from_other_runs"] == 9
     assert "queried yet" not in ran.output
@@ -114,7 +114,7 @@ def test_answers_to_other_requests_are_not_mixed_in(stage, answers):
         stage.run(*ONE_BY_ONE)
         scored.append(stage.run(*EVAL))
     none, some = scored
-    assert (none.code, some.code, told(some.output, "answered")) == (1, 1, [2]), some.output
+    assert (none.code, some.code, told(some.output, "have a reply")) == (1, 1, [2]), some.output
     assert "nothing to score: the newest run has no answer yet" in none.output
     assert "accuracy in %" not in none.output and "(partial)" in some.output
     assert json.loads((first / f"m_{L1}_scores.json").read_text()) == before
@@ -143,13 +143,13 @@ def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(stage):
     as_many, fewer = (stage.run(*EVAL, "--limit", n) for n in ("3", "2"))
     all_of_it, more = stage.run(*EVAL), stage.run(*EVAL, "--limit", "5")
     back = stage.run("--no-report")
-    assert [told(result.output, "answered") for result in (as_many, fewer)] == [[3], [2]]
+    assert [told(result.output, "have a reply") for result in (as_many, fewer)] == [[3], [2]]
     assert (as_many.code, fewer.code, "all of it" in as_many.output) == (0, 0, False)
     expected_text = (
         f"in {trial.name}, has only some of the samples. The log in {whole_folder.name} has all"
     )
     for ran in (all_of_it, more):
-        assert (ran.code, told(ran.output, "answered")) == (1, [3]), ran.output
+        assert (ran.code, told(ran.output, "have a reply")) == (1, [3]), ran.output
         assert expected_text in ran.output
     assert "the log has only 3 samples" in more.output
     assert (back.code, back.requests, stage.run(*EVAL).code) == (0, [], 0)
@@ -268,7 +268,7 @@ def test_a_clock_that_was_ahead_gives_no_answer_precedence(stage, answers):
     answers.broken = []
     fresh, scored = stage.run(*ONE_BY_ONE, "--fresh"), stage.run(*EVAL)
     elsewhere = stage.run("--limit", "3", "--no-report")
-    assert [told(result.output, "answered") for result in (fresh, scored, elsewhere)] == [
+    assert [told(result.output, "have a reply") for result in (fresh, scored, elsewhere)] == [
         [9],
         [9],
         [3],

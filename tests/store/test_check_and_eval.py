@@ -94,7 +94,7 @@ def test_a_ping_says_which_numbers_the_default_parser_took(stage, reply, what_it
                 "read as: [250.0, 150.0], verdict: miss",
                 "the point lies outside the image (coordinates are fractions of the image)",
                 "this one reply would hit if it were read as per mille. It may be chance: run with "
-                f'--limit 20. If the coordinate audit names per mille, too, set data.{L2}.parse_function: "utils.coordinates.parse_per_mille"',
+                f'--limit 20. If the coordinate audit names this frame, too, set data.{L2}.parse_function: "utils.coordinates.parse_per_mille"',
                 "No problems, 1 warning.",
             ],
         ),

@@ -229,7 +229,7 @@ def dataset_of(request: Request) -> str:
 
 
 def told(output: str, what: str) -> list[int]:
-    """The values of a count in the summaries of a run: `8 of 9 answered`, `1 (11.1 %) failed`."""
+    """The values of a count in the summaries of a run: `8 of 9 have a reply`, `1 (11.1 %) failed`."""
     counts = re.findall(rf"^ *(\d+) (?:of \d+ |\([\d.]+ %\) )?{what}", output, re.MULTILINE)
     return [int(count) for count in counts]
 

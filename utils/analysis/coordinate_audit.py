@@ -44,6 +44,8 @@ MANY_UNREAD = 0.5  # of the replies have a parsed point, and no numbers that the
 LEAST_SHARE_IF_RESIZED = 0.9  # of the hits that there would be were images of another size
 DOUBTFUL_LEAD = 0.1  # of the replies: another reading scores so much better, on few images
 FEWEST_DOUBTFUL = 5  # images that it wins, more than it loses
+MANY_OTHER = 0.1  # of the replies in a known frame; as many others show that it is another frame
+MOST_NAMED = 3  # frames with the same verdicts
 MOST_EQUAL = 0.5  # of the replies may name one point, for a size to be fitted to them
 ORDERS = 2  # x before y, and y before x
 LABELS = {
@@ -438,13 +440,17 @@ def _note_doubt(
     row = section["rows"][1]
     if size is not None:
         row = _add_size(section, replies, size, lead_over(hits, replies.hits, replies.pictures))
-    apart = np.count_nonzero(np.bincount(replies.pictures, weights=hits ^ replies.hits))
+    deciding = int(np.count_nonzero(np.bincount(replies.pictures, weights=hits ^ replies.hits)))
+    doubtful = f"{counted(deciding, 'image')} decide, too few to be sure"
+    if row["p (Holm)"] is not None:
+        doubtful = f"the difference may be chance (p = {row['p (Holm)']:.2g})"
     doubt = note(
         "coordinate_audit.few_images",
         f"read as {name}, {_of_all(replies)} score {format_percent(percent(hits.mean()))} %, and "
         f"{format_percent(percent(replies.hits.mean()))} % as configured",
-        detail=f"{counted(int(apart), 'image')} decide, too few to be sure",
-        fix="score more images, or look at some of the replies",
+        detail=doubtful,
+        fix="score more images, or look at the misses: in a wrong frame, nearly all of them are on "
+        "the same side of their targets",
         topic=TOPIC,
         row=row["name"],
     )
@@ -515,8 +521,9 @@ def _unknown_size(
 
 def _joint_name(same: Sequence[Interpretation]) -> str:
     """Return the name of a row of several that have the same verdict on every reply."""
-    name = " = ".join(interpretation.name for interpretation in same[:3])
-    return f"{name} = {len(same) - 3} more" if len(same) > 3 else name
+    if len(same) > MOST_NAMED:
+        return f"{same[0].name} and {len(same) - 1} other frames"
+    return " = ".join(interpretation.name for interpretation in same)
 
 
 def _configured_text(
@@ -532,6 +539,9 @@ def _configured_text(
     if counts[OTHER] and not counts[AUDITED] and not counts[NO_POINT]:
         return OTHER
     parts = section["configured"][:1]
+    is_own = bool(parts) and counts[OTHER] > MANY_OTHER * counts[AUDITED]
+    if is_own:
+        parts = [f"a frame of its own; in {counts[AUDITED]} replies the same as {parts[0]}"]
     if not parts and counts[AUDITED] and counts[AUDITED] >= counts[OTHER]:
         ranked = sorted(agreed_share, key=lambda candidate: -agreed_share[candidate])
         shares = [
@@ -540,7 +550,7 @@ def _configured_text(
             if agreed_share[candidate]
         ]
         parts.append(f"a mix: {', '.join(shares)}" if shares else "a frame of its own")
-    if counts[OTHER]:
+    if counts[OTHER] and not is_own:
         parts.append(f"{OTHER} in {counts[OTHER]} replies")
     if counts[NO_POINT]:
         parts.append(f"no point in {counts[NO_POINT]} replies")

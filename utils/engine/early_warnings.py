@@ -215,7 +215,10 @@ class Watcher:
             job.stopped = StopRun(f"{job.dataset}: {when} {error}", summary=summary)
             return
         except ScorerError as error:  # a later scoring of the same replies costs no request
-            fix = "The run goes on and keeps all replies. Its end says how to score them"
+            fix = (
+                "The run goes on and keeps all replies. The last lines of its output say how to "
+                "score them"
+            )
             self._warn(job, warning("early.scorer", str(error), fix=fix))
             return
         counts = scorer.counts

@@ -225,6 +225,7 @@ def _findings(name: str, dataset: str, section: Section) -> list[Json]:
     return [
         {
             "text": capitalised(finding.text),
+            "summary": capitalised(finding.summary),
             "link": _link(dataset, section, finding.row),
             "is_warning": True,
         }

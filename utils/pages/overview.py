@@ -260,11 +260,11 @@ def run_checks(
     resized = capitalised(resized_text(sizes, asked_by)) if sizes else ""
     return [
         _run_check(
-            "Answers",
-            "every question has an answer",
+            "Replies",
+            "every sample has a reply",
             {"verdict": NO_ANSWER},
             counts[WITHOUT_ANSWER],
-            f"of {total:,} questions have no answer: failed, refused, or lost in the postprocess "
+            f"of {total:,} samples have no reply: failed, refused, or lost in the postprocess "
             "function",
         ),
         _run_check(

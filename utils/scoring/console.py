@@ -120,7 +120,7 @@ class ConsoleProgress:
             answered = sum(
                 self._counts[label] for label in ("answered", "reused", "by other ranks")
             )
-            print(f"{self._label}: {answered} of {self._total} answered", file=sys.stderr)
+            print(f"{self._label}: {answered} of {self._total} have a reply", file=sys.stderr)
 
     def _fit_bar(self) -> None:
         """Show counts behind the bar, if there is room for all of them; else shorten the label."""
@@ -369,7 +369,7 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     fate = "left as they are (--ignore)" if options.ignore else f"queried again {how}"
     if IMPORTED in scored.analysis:
         fate = "as the imported file has it"
-    lines = [f"{counts['answered']} of {total} answered"]
+    lines = [f"{counts['answered']} of {total} have a reply"]
     for name, text in SUMMARY.items():
         if count := counts[name]:
             meaning = text.format(fate=fate, limit=scored.scorer.token_limit)

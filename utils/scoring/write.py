@@ -395,18 +395,30 @@ def _other_code_section(
     files = changed_files(analysis_before.get("head") or {}, analysis["head"])
     if not files:
         return {}
-    name, cell = headline_figure(analysis)
+    _, cell = headline_figure(analysis)
     _, cell_before = headline_figure(analysis_before)
     figures = ""
     if cell and cell_before and cell.get("samples") == cell_before.get("samples"):
-        before, now = (format_percent(figure["value"]) for figure in (cell_before, cell))
-        figures = f"{name} is {now} % now, and was {before} % before"
+        before, now = _last_cells(analysis_before), _last_cells(analysis)
+        changes = [
+            f"{name} was {before[name]} % and is {now[name]} % now"
+            for name in now
+            if name in before and before[name] != now[name]
+        ]
+        figures = "; ".join(changes) or "no figure of the score table is another one"
     finding = note(
         "other_code.replaced",
         f"these scores are by another version of {files} than the scores before",
         detail=figures,
     )
     return {"other_code": as_json({"title": "Version of the benchmark", FINDINGS: [finding]})}
+
+
+def _last_cells(analysis: Mapping[str, Any]) -> dict[str, str]:
+    """The figures in the last column of the score table, over all samples, by row."""
+    rows = (analysis.get("table") or {}).get("rows", ())
+    cells = {row["name"]: row["cells"][-1] for row in rows if row["cells"]}
+    return {name: format_percent(cell["value"]) for name, cell in cells.items() if cell}
 
 
 def score_sections(

@@ -290,15 +290,14 @@ def _frame_hints(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
             )
     interpretations = interpretations_on_target(facts_of(record, scored))
     if interpretations:
-        names = [interpretation.name for interpretation in interpretations[:3]]
-        ways = names[0] if len(names) == 1 else f"one of these: {'; '.join(names)}"
+        frame = interpretations[0].name
         function = interpretations[0].parse_function
         change = change_text(scorer.parser_setting, function, scorer.as_option)
         if "parse" in scorer.functions:
             change += f" in place of {scorer.functions['parse']}"
         hints.append(
-            f"this one reply would hit if it were read as {ways}. It may be chance: run with "
-            f"--limit 20. If the coordinate audit names {names[0]}, too, {change}"
+            f"this one reply would hit if it were read as {frame}. It may be chance: run with "
+            f"--limit 20. If the coordinate audit names this frame, too, {change}"
         )
     return hints
 

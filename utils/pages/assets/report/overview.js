@@ -518,12 +518,12 @@ Report.overview = (() => {
       "div",
       { class: "check odd", id: placeOf(check), tabIndex: -1 },
       el("p", { class: "line" }, head),
-      check.findings.map(({ text, link: filter, is_warning: isAbove }) =>
+      check.findings.map(({ text, summary, link: filter, is_warning: isAbove }) =>
         el(
           "p",
           { class: "finding" },
-          isAbove ? el("span", { class: "quiet" }, "See the warning at the top.") : withCode(text),
-          filter ? [" ", el("a", { href: store.listLink(filter) }, "Show them")] : null,
+          withCode(isAbove ? `${summary}. ` : text), // a warning is above in full
+          filter ? [" ", el("a", { href: store.listLink(filter) }, "Show these samples")] : null,
         ),
       ),
       isMore ? el("details", {}, el("summary", { class: "quiet" }, "Figures"), tables(check)) : null,
