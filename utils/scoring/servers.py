@@ -9,6 +9,11 @@ from utils.store.view import LogView
 from utils.text import counted
 
 SECTION = "servers"
+FACTS = {
+    "prompt_tokens": "prompt tokens of a test with an image",
+    "picture_tokens": "tokens of the test image",
+}
+"""Names for people of what a server tells of its model."""
 
 
 def servers_section(view: LogView) -> dict[str, Any]:
@@ -23,15 +28,14 @@ def servers_section(view: LogView) -> dict[str, Any]:
         return {}
     served = view.end_of_answers.get("served") or {}
     notes = [
-        "All data sets of the newest run that sent requests; answers of earlier runs are not "
-        "counted."
+        "This table has the requests of the newest run that sent any, for all data sets of that "
+        "run. Replies of earlier runs are not counted."
     ]
     if served:
-        facts = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in served.items())
+        facts = ", ".join(f"{FACTS.get(name, name)} {value}" for name, value in served.items())
         notes.append(
             f"The first server has: {facts}. Other servers must have the same values, unless the "
-            "config sets servers_may_differ. The numbers of tokens are those of two test requests, "
-            "one with an image."
+            "config sets servers_may_differ."
         )
     rows = [_row(server) for server in servers]
     return {SECTION: {"title": "Servers", "rows": rows, "notes": notes}}

@@ -48,6 +48,7 @@ def ping(evaluation: Evaluation, job: Job) -> CheckResult:
     sample = job.samples[0]
     try:
         prompt, prepared = first_request(model, job, sample)
+        model.warm_up()  # the time of the reply is told, not that of loading or of looking around
         began_s = time.monotonic()
         generation = model.generate(prepared)
     except CallError as error:
