@@ -217,6 +217,19 @@ def test_a_bundle_of_two_commands_reads_each_data_set_as_it_was_scored(tmp_path,
     assert "| GUIContentUnderstanding | default of the data set | none |" in how_of(file)
 
 
+def test_an_import_of_a_bundle_without_its_config_names_the_parse_function_of_the_scores(
+    tmp_path, root
+):
+    folder = run_of_two_commands(tmp_path, root)
+    assert export("bundle", folder).code == 0
+    (file,) = (folder / "export").iterdir()
+    advice = "was scored with my_model.parse. To score it in the same way, unpack its config.json"
+    for options, is_told in [(["--check"], True), (["--check", "--frame", "per_mille"], False)]:
+        result = imported(tmp_path, root, file, *options)
+        assert (advice in result.output) == is_told, result.output
+        assert result.output.count("was scored with") == int(is_told)
+
+
 def test_the_hint_after_an_export_can_be_pasted_and_names_the_files_of_functions(tmp_path, root):
     folder = run_of_two_commands(tmp_path, root)
     result = export("bundle", folder)

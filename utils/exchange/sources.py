@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -64,6 +64,7 @@ class Import:
         world: the format of a live world's folder; "" of answers to tables.
         skipped: names of files of a folder that hold no answers.
         model: that a bundle names; "" of other files.
+        readers: parse functions that a bundle names, by data set.
     """
 
     path: Path
@@ -71,6 +72,7 @@ class Import:
     world: str = ""
     skipped: list[str] = field(default_factory=list)
     model: str = ""
+    readers: Mapping[str, str] = field(default_factory=dict)
 
 
 def open_import(path: Path, format_name: str, function: Callable[..., Any] | None = None) -> Import:
@@ -94,7 +96,8 @@ def open_import(path: Path, format_name: str, function: Callable[..., Any] | Non
         sources = _sources_of_file(path, "", format_name)
         file = sources[0].file if sources else None
         if file is not None and file.kind == "zip" and sources[0].format_name == bundle.NAME:
-            return Import(path, sources, model=bundle.model_of(file))
+            readers = bundle.readers_of(file)
+            return Import(path, sources, model=bundle.model_of(file), readers=readers)
         return Import(path, sources)
     world = format_name if format_name in WORLDS else "" if format_name else world_of(path)
     if world:

@@ -140,7 +140,15 @@ def _sets(
         sources_by_table = _assigned(imported, tables, benchmarks, is_named=is_named)
         entries = {name: tables[name].entry for name in sources_by_table}
         evaluations = _evaluations(options, entries, imported, benchmarks, models)
-    return [ImportedSet(evaluations[name], sources) for name, sources in sources_by_table.items()]
+    sets = [ImportedSet(evaluations[name], sources) for name, sources in sources_by_table.items()]
+    if not has_config and not options.frame and not options.recipe:
+        for one in sets:
+            if reader := imported.readers.get(one.evaluation.dataset):
+                one.lines.append(
+                    f"the archive was scored with {reader}. To score it in the same way, unpack "
+                    f"its {CONFIG_NAME} and add --config {CONFIG_NAME}"
+                )
+    return sets
 
 
 def _assigned(

@@ -59,6 +59,16 @@ def model_of(file: RowFile) -> str:
     return name.strip() if is_name else ""
 
 
+def readers_of(file: RowFile) -> dict[str, str]:
+    """The parse function that the answers of an archive were scored with, by data set.
+
+    Data sets that were scored with their default parse function are left out.
+    """
+    entries = _manifest(file)["data"].items()
+    readers = {name: entry.get("reader") for name, entry in entries}
+    return {name: reader for name, reader in readers.items() if isinstance(reader, str)}
+
+
 def _manifest(file: RowFile) -> Any:
     check_archive(file.path, file.name)
     with zipfile.ZipFile(file.path) as archive:
