@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 import socket
+from datetime import UTC, datetime
 
 import pytest
 
@@ -49,6 +50,21 @@ def number_of(request):
 def by_number(stage):
     """Newest record of each question by its number; mode all numbers them in file order."""
     return {record["line"]["index"]: record for record in stage.answers(L1)}
+
+
+def test_an_answer_has_the_time_at_which_its_last_attempt_was_sent(stage_for):
+    came_at = []
+
+    def answer(request):
+        came_at.append(datetime.now(UTC))
+        return error(500, **SOON) if len(came_at) == 1 else Reply("A")
+
+    stage = stage_for(answer, pictures=1)
+    assert stage.evaluate("--limit", "1", "--api-nproc", "1").code == 0
+    [record] = stage.answers(L1)
+    first, last = came_at
+    asked_at = datetime.fromisoformat(record["asked_at"])
+    assert first < asked_at < last
 
 
 def missing(texts, ran):

@@ -36,6 +36,7 @@ from utils.engine.retry_policy import (
     is_away,
 )
 from utils.errors import StopRun
+from utils.store.records import now
 
 ADVICE = {
     401: "The server does not accept the API key.",
@@ -68,6 +69,7 @@ class RequestResult:
     generation: Generation | None = None  # the answer
     error: CallError | None = None  # it was refused, or every attempt failed
     latency_s: float = 0.0  # of the attempt that succeeded
+    asked_at: str = ""  # when that attempt was sent; "" without an answer
     server: str = ""  # that has answered or failed last, where there are several
 
 
@@ -271,6 +273,7 @@ class Asker:
             attempts.count += 1
             answers_before = self._answers
             sent_s = time.monotonic()
+            asked_at = now()
             self._began_s = min(self._began_s, sent_s)
             try:
                 generation = (place.server or self._model).generate(prepared)
@@ -293,6 +296,7 @@ class Asker:
             attempts.count,
             generation,
             latency_s=latency_s,
+            asked_at=asked_at,
             server=place.server.name if place.server is not None else "",
         )
 

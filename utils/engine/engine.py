@@ -517,6 +517,7 @@ class Engine:
         if result is None:
             return _Outcome(task)
         record |= {"attempts": result.attempts, "status": result.status}
+        record["asked_at"] = result.asked_at or record["asked_at"]
         if result.server:
             record["server"] = result.server
         generation = result.generation
