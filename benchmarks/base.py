@@ -28,6 +28,7 @@ from utils.data_files import is_pointer, nearly_right, read_csv, read_json, read
 from utils.errors import UserError
 from utils.functions.calling import (
     READING,
+    as_scorer_error,
     as_user_error,
     call_user_function,
     private_copy,
@@ -277,10 +278,15 @@ class Benchmark(contracts.Benchmark):
         this sample; it is handed on in `Judgement.error`. `meta_extra` has `sent_size`,
         `seen_size`, `min_pixels`, `max_pixels` where known.
         """
-        if reply is None:
-            return self.judge_parsed(line, sizes, None, None)
-        parsed, error = self.read(line, sizes, reply, parse, meta_extra)
-        return replace(self.judge_parsed(line, sizes, parsed, reply), error=error)
+        parsed, error = None, None
+        if reply is not None:
+            parsed, error = self.read(line, sizes, reply, parse, meta_extra)
+        try:
+            judgement = self.judge_parsed(line, sizes, parsed, reply)
+        except Exception as failure:  # noqa: BLE001 - it is raised again, as the user's or as ours
+            where = f" at row {line.get('index')}, image {line.get('image_path')}"
+            raise as_scorer_error(self, "judge_parsed", failure, where) from None
+        return replace(judgement, error=error)
 
     def read(
         self, line: Line, sizes: Sizes, reply: str, parse: ParseFunction, meta_extra: Line

@@ -60,7 +60,7 @@ def test_an_answer_has_the_time_at_which_its_last_attempt_was_sent(stage_for):
         return error(500, **SOON) if len(came_at) == 1 else Reply("A")
 
     stage = stage_for(answer, pictures=1)
-    assert stage.evaluate("--limit", "1", "--api-nproc", "1").code == 0
+    assert stage.run("--limit", "1", "--api-nproc", "1").code == 0
     [record] = stage.answers(L1)
     first, last = came_at
     asked_at = datetime.fromisoformat(record["asked_at"])

@@ -124,6 +124,48 @@ def test_a_scorer_that_fails_at_one_of_the_first_answers_is_told_and_the_run_ask
     assert staged.scores(NAME)["num_total"] == 25
 
 
+JUDGES = "def judge_parsed(self, line, sizes, parsed, reply):"
+SUMS_UP = "def summarise(self, counted, settings):"
+SECTIONS = "def sections(self, columns, settings):"
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        (
+            f"{JUDGES}\n            return 1 / 0",
+            "own.Clocks.judge_parsed raised ZeroDivisionError: division by zero (own.py, line 17) at "
+            "row 1, image 0.png",
+        ),
+        (
+            f"{SUMS_UP}\n            return nothing",
+            "own.Clocks.summarise raised NameError: name 'nothing' is not defined (own.py, line 17)",
+        ),
+        (
+            f"{SECTIONS}\n            return 1 / 0",
+            "own.Clocks.sections raised ZeroDivisionError: division by zero (own.py, line 17)",
+        ),
+        (
+            f"{SECTIONS}\n            sections = super().sections(columns, settings)\n"
+            "            sections['table']['rows'].append({'name': 'credit', 'cells': [0.5]})\n"
+            "            return sections",
+            "own.Clocks.sections returned the cell 0.5 in the row 'credit'; expected the result of "
+            "utils.analysis.columns.share, or None",
+        ),
+    ],
+    ids=["judge_parsed", "summarise", "sections", "a cell"],
+)
+def test_a_method_that_fails_costs_no_reply_and_is_named_without_a_traceback(staged, code, problem):
+    more = f"        {code}\n"
+    staged.module(f"{OWN.replace('VALUE', COMPARES)}\n{more}", "own")
+    run = staged.run()
+    assert (run.code, len(run.requests)) == (1, len(QUESTIONS))
+    assert f"{problem}. All replies are kept. After a change of your code" in run.stderr
+    write(staged)
+    again = staged.run("--mode", "eval")
+    assert (again.code, again.requests) == (0, [])
+
+
 def test_a_ping_that_cannot_be_judged_says_nothing_of_kept_replies(staged):
     rows = [{**QUESTIONS[0], "answers": ["x"]}]
     write(staged, "{}[answer] if answer == 'Monday' else True", rows)

@@ -441,7 +441,8 @@ def _note_doubt(
     if size is not None:
         row = _add_size(section, replies, size, lead_over(hits, replies.hits, replies.pictures))
     deciding = int(np.count_nonzero(np.bincount(replies.pictures, weights=hits ^ replies.hits)))
-    doubtful = f"{counted(deciding, 'image')} decide, too few to be sure"
+    images = len(np.unique(replies.pictures))
+    doubtful = f"{deciding} of {counted(images, 'image')} decide, too few to be sure"
     if row["p (Holm)"] is not None:
         doubtful = f"the difference may be chance (p = {row['p (Holm)']:.2g})"
     doubt = note(
@@ -449,8 +450,8 @@ def _note_doubt(
         f"read as {name}, {_of_all(replies)} score {format_percent(percent(hits.mean()))} %, and "
         f"{format_percent(percent(replies.hits.mean()))} % as configured",
         detail=doubtful,
-        fix="score more images, or look at the misses: in a wrong frame, nearly all of them are on "
-        "the same side of their targets",
+        fix="look at the samples on these images: if nearly all of them miss, write a parse "
+        "function (docs/functions.md)",
         topic=TOPIC,
         row=row["name"],
     )
@@ -541,7 +542,7 @@ def _configured_text(
     parts = section["configured"][:1]
     is_own = bool(parts) and counts[OTHER] > MANY_OTHER * counts[AUDITED]
     if is_own:
-        parts = [f"a frame of its own; in {counts[AUDITED]} replies the same as {parts[0]}"]
+        parts = ["a frame of its own"]
     if not parts and counts[AUDITED] and counts[AUDITED] >= counts[OTHER]:
         ranked = sorted(agreed_share, key=lambda candidate: -agreed_share[candidate])
         shares = [

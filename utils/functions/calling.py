@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from utils import PROJECT
 from utils.contracts import UserFunctionError
+from utils.errors import ScorerError, UserError
 
 FAILURES_IN_A_ROW = 10  # after so many it is the function, not the sample
 READING = "reading"  # the stage of a failure beside the user's functions: of its sample alone
@@ -53,6 +54,21 @@ def call_user_function(
         raise
     except BaseException as error:  # SystemExit of one sample must not end the run
         raise as_user_error(stage, error) from error
+
+
+def as_scorer_error(
+    benchmark: object, method: str, failure: Exception, where: str = ""
+) -> Exception:
+    """A failure in a method of a benchmark: of a class of the user's a ScorerError, else itself.
+
+    Args:
+        where: such as the row, as the end of the sentence.
+    """
+    cls = type(benchmark)
+    if isinstance(failure, UserError) or cls.__module__.startswith(("benchmarks.", "utils.")):
+        return failure
+    summary = as_user_error(method, failure).summary
+    return ScorerError(f"{cls.__module__}.{cls.__qualname__}.{method} {summary}{where}")
 
 
 def call_postprocess(

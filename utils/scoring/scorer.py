@@ -29,7 +29,7 @@ from utils.contracts import (
 from utils.coordinates import PIXEL_LIMITS, format_size, point_as_fractions
 from utils.errors import StopRun
 from utils.findings import Finding, warning
-from utils.functions.calling import FAILURES_IN_A_ROW, READING
+from utils.functions.calling import FAILURES_IN_A_ROW, READING, as_scorer_error
 from utils.functions.follow_up import parse_of_user, parse_of_zoom, reply_text
 from utils.geometry.resizing import ResizeStep
 from utils.geometry.zooming import SecondLook, Zoom
@@ -232,10 +232,13 @@ class Scorer:
         and its counts are of all answers.
         """
         singles = [*self._counted.values()]
-        scores = self.benchmark.summarise([*chain(*singles)], settings)
-        if len(singles) < 2:
-            return scores
-        of_runs = [self.benchmark.summarise(counted, settings) for counted in singles]
+        try:
+            scores = self.benchmark.summarise([*chain(*singles)], settings)
+            if len(singles) < 2:
+                return scores
+            of_runs = [self.benchmark.summarise(counted, settings) for counted in singles]
+        except Exception as failure:  # noqa: BLE001 - it is raised again, as the user's or as ours
+            raise as_scorer_error(self.benchmark, "summarise", failure) from None
         with_figures: dict[str, Any] = with_means(scores, of_runs)
         return with_figures
 

@@ -20,8 +20,9 @@ from utils.analysis.judge_reading import with_reading
 from utils.analysis.repeats import SECTION as REPEATS
 from utils.analysis.repeats import repeats_section, table_with_means
 from utils.contracts import Benchmark, DataSet, Facts, Record, repeat_of
-from utils.errors import UserError
+from utils.errors import ScorerError, UserError
 from utils.findings import FINDINGS, Finding, as_json, findings_in, note
+from utils.functions.calling import as_scorer_error
 from utils.functions.fingerprints import own_code
 from utils.protocol import IMPORTED, SINGLE, headline_figure, why_no_score
 from utils.scoring.doubtful import SECTION as WITHOUT_DOUBTFUL
@@ -405,7 +406,8 @@ def _other_code_section(
             for name in now
             if name in before and before[name] != now[name]
         ]
-        figures = "; ".join(changes) or "no figure of the score table is another one"
+        changes += [f"{name} is new" for name in now if name not in before]
+        figures = "; ".join(changes) or "no figure of the score table has changed"
     finding = note(
         "other_code.replaced",
         f"these scores are by another version of {files} than the scores before",
@@ -421,6 +423,19 @@ def _last_cells(analysis: Mapping[str, Any]) -> dict[str, str]:
     return {name: format_percent(cell["value"]) for name, cell in cells.items() if cell}
 
 
+def _check_cells(benchmark: Benchmark, sections: Mapping[str, Any]) -> None:
+    """Raise a ScorerError where the score table has a cell that is no figure."""
+    for row in (sections.get("table") or {}).get("rows", ()):
+        for cell in row["cells"]:
+            if cell is not None and not (isinstance(cell, Mapping) and "value" in cell):
+                cls = type(benchmark)
+                raise ScorerError(
+                    f"{cls.__module__}.{cls.__qualname__}.sections returned the "
+                    f"cell {cell!r:.100} in the row {row['name']!r}; expected the result of "
+                    "utils.analysis.columns.share, or None"
+                )
+
+
 def score_sections(
     benchmark: Benchmark, columns: SampleColumns, repeats: int
 ) -> tuple[dict[str, Any], list[Mapping[str, Any]]]:
@@ -432,10 +447,14 @@ def score_sections(
         repeats: how many answers each question has; values of the table are then the means of
             those of the single runs.
     """
-    sections = {
-        name: finite(as_json(section))
-        for name, section in benchmark.sections(columns, os.environ).items()
-    }
+    try:
+        sections = {
+            name: finite(as_json(section))
+            for name, section in benchmark.sections(columns, os.environ).items()
+        }
+        _check_cells(benchmark, sections)
+    except Exception as failure:  # noqa: BLE001 - it is raised again, as the user's or as ours
+        raise as_scorer_error(benchmark, "sections", failure) from None
     single_runs: list[Mapping[str, Any]] = []
     for number in range(1, repeats + 1) if repeats > 1 else ():
         of_run = columns.where([n == number for n in columns[REPEAT]])
