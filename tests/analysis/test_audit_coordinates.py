@@ -66,7 +66,7 @@ def test_with_the_function_that_it_names_nothing_is_left_to_warn_of(reading, is_
     assert section["findings"] == []
     assert reading.name in section["configured"] and reading.name in section["best"]
     assert section["rows"][0]["value"] == 100
-    assert section["counts"]["audited"] == section["counts"]["answered"]
+    assert section["counts"]["known frame"] == section["counts"]["answered"]
 
 
 @pytest.mark.parametrize("accuracy", [1.0, 0.6])
@@ -412,7 +412,7 @@ def test_as_many_pictures_as_the_sample_data_has_are_evidence_for_a_model_that_i
 def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_compared():
     section = audit_of(6, PER_MILLE, lambda reply, meta: (0.123, 0.456), pictures=50)
     counts = section["counts"]
-    assert (counts["unknown frame"], counts["audited"]) == (counts["answered"], 0)
+    assert (counts["unknown frame"], counts["known frame"]) == (counts["answered"], 0)
     assert named(section) == ["utils.coordinates.parse_per_mille"]
     assert "as configured (unknown frame)" in texts_of(section)[0]
     assert any("Unknown frame" in note for note in section["notes"])
@@ -424,7 +424,7 @@ def test_a_reply_that_fits_a_frame_by_chance_names_no_frame_of_the_parser():
         return (x / 1000, y / 1000) if x % 50 < 1 else (0.123, 0.456)
 
     section = audit_of(6, PER_MILLE, parse, pictures=50)
-    assert 0 < section["counts"]["audited"] < section["counts"]["unknown frame"]
+    assert 0 < section["counts"]["known frame"] < section["counts"]["unknown frame"]
     assert section["configured"] == []
     assert re.search(r"as configured \(unknown frame in \d+ replies\)", texts_of(section)[0])
 
@@ -445,7 +445,7 @@ def test_each_reply_that_is_not_read_alike_is_counted_by_its_reason(change, coun
     [sample] = simulated(random.Random(7), FRACTIONS, default_parser, **one)
     section = audited([sample, {**sample, **change}, {**sample, "verdict": None}])
     assert section["counts"][count] == 1
-    assert (section["counts"]["answered"], section["counts"]["audited"]) == (2, 1)
+    assert (section["counts"]["answered"], section["counts"]["known frame"]) == (2, 1)
 
 
 def rounded_to_pixels(reply, meta):

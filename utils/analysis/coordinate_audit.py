@@ -79,7 +79,7 @@ UNKNOWN_FRAME = (
 )
 # What becomes of the replies, as the section counts them.
 AUDITED, OTHER, NO_POINT, NO_NUMBERS = (
-    "audited",
+    "known frame",
     "unknown frame",
     "no point read",
     "no numbers",

@@ -209,7 +209,7 @@ def details(dataset: str, level: str, section: Section) -> Json:
         for name, count in section.get("counts", {}).items()
         if count and name in (section.get("at") or {})
     ]
-    if any(row["name"] != "audited" for row in count_rows):
+    if any(row["name"] != "known frame" for row in count_rows):
         tables.append(_table(dataset, section, "replies", count_rows))
     return {
         "level": level,

@@ -28,8 +28,8 @@ def servers_section(view: LogView) -> dict[str, Any]:
         return {}
     served = view.end_of_answers.get("served") or {}
     notes = [
-        "This table has the requests of the newest run that sent any, for all data sets of that "
-        "run. Replies of earlier runs are not counted."
+        "The numbers are of the last command that sent requests for this data set, over all data "
+        "sets of that command. Replies that earlier commands got are not counted."
     ]
     if served:
         facts = ", ".join(f"{FACTS.get(name, name)} {value}" for name, value in served.items())

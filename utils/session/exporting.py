@@ -41,13 +41,15 @@ def run_export(options: Options) -> int:
         raise UserError(problems)
     content = form.content(run)
     path = _path(run, form, options)
+    replaced = ". It replaces an older export" if path.exists() else ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as temporary:
             temporary.write_bytes(content)
     except OSError as error:
         raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
-    print(f"{path}: {form.TITLE} ({len(content):,} bytes)")
+    of = ", ".join(f"{dataset.name} {len(dataset.samples):,}" for dataset in run.sets)
+    print(f"{path}: {form.TITLE} (samples: {of}; {len(content):,} bytes){replaced}")
     for line in [*_remarks(run, form, left_out), *form.next_steps(run, str(path))]:
         print(line)
     return DONE
@@ -69,7 +71,7 @@ def _problems(run: ExportedRun, form: Form, options: Options) -> list[str]:
         if dataset.why_no_figure:
             problems.append(
                 f"--export {form.NAME} {dataset.name}: the data set {dataset.why_no_figure}, and "
-                "this form takes scores on whole, published data sets alone. Forms that take "
+                "this form takes only scores on whole, published data sets. Forms that take "
                 f"{dataset.name}: {listed(_forms_for(dataset), 20)}"
             )
         elif dataset.doubts and not options.anyway:

@@ -417,7 +417,8 @@ def _scored(evaluations: Sequence[Evaluation], folder: RunFolder, *, is_torn: bo
 
 
 def _again(folder: RunFolder) -> str:
-    return f"{EVALUATE} --import {folder.path} --mode eval --recipe NAME (or --frame NAME)"
+    options = "--mode eval --config FILE (or --recipe NAME, --frame UNIT)"
+    return f"{EVALUATE} --import {folder.path} {options}"
 
 
 def _described(

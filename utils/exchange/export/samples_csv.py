@@ -22,7 +22,7 @@ IS_FIGURE = False
 IS_OF_ONE = False
 COLUMNS = (
     *("model", "dataset", "origin", "id", "repeat", "image", "platform", "app", "split", "kind"),
-    *("instruction", "status", "verdict", "hit", "point_frac", "reply"),
+    *("instruction", "status", "verdict", "hit", "point_frac", "declined", "reply"),
     *("finish_reason", "prompt_tokens", "completion_tokens", "latency_s", "server", "error"),
 )
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take for a formula at the start
@@ -58,9 +58,12 @@ def next_steps(_run: ExportedRun, _path: str) -> Sequence[str]:
 
 def _row(facts: Facts) -> dict[str, Any]:
     usage = facts.get("usage") or {}
-    names = ("image", "platform", "app", "split", "kind", "status", "verdict", "hit", "point_frac")
+    names = (
+        *("image", "platform", "app", "split", "kind", "status", "verdict", "hit", "point_frac"),
+        *("declined", "finish_reason", "latency_s", "server"),
+    )
     return {
-        **{name: facts.get(name) for name in (*names, "finish_reason", "latency_s", "server")},
+        **{name: facts.get(name) for name in names},
         "id": id_of(facts),
         "repeat": repeat_of(facts["key"]),
         "instruction": facts.get("text"),
