@@ -385,7 +385,7 @@ def test_on_few_pictures_a_note_says_how_another_reading_would_score():
     assert finding.text.startswith(
         "read as per mille, the 18 replies with coordinates score 100.00 %, and 0.00 % as"
     )
-    assert "9 of 9 images decide, too few to be sure" in section["clear"]
+    assert "the two frames differ on 9 of 9 images, too few to be sure" in section["clear"]
 
 
 @pytest.mark.parametrize(

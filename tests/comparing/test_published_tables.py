@@ -59,7 +59,7 @@ NO_WHOLE_NUMBERS = {
         ("advanced", "os_web"),
     },
 }
-"""Cells of newer L2 tables that are no whole numbers of rows: rows were left out, or a slip."""
+"""Cells of newer L2 tables that are no whole number of rows: rows were left out, or a slip."""
 OLDER_L2 = set(read_published()["GUIElementGrounding"]["basic"]) - {
     *read_published()[SOURCES]["GUIElementGrounding"]
 }
@@ -133,7 +133,7 @@ def test_newer_cells_of_l2_are_whole_numbers_of_rows_but_for_those_that_say_so()
                 odd.setdefault(model, set()).add(cell)
     assert odd == NO_WHOLE_NUMBERS
     remarks = read_published()[REMARKS]["GUIElementGrounding"]
-    assert all("no whole numbers" in remarks[model] for model in odd)
+    assert all("no whole number" in remarks[model] for model in odd)
 
 
 def test_newer_averages_of_l2_follow_from_their_cells():

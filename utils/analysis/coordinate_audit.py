@@ -442,7 +442,9 @@ def _note_doubt(
         row = _add_size(section, replies, size, lead_over(hits, replies.hits, replies.pictures))
     deciding = int(np.count_nonzero(np.bincount(replies.pictures, weights=hits ^ replies.hits)))
     images = len(np.unique(replies.pictures))
-    doubtful = f"{deciding} of {counted(images, 'image')} decide, too few to be sure"
+    doubtful = (
+        f"the two frames differ on {deciding} of {counted(images, 'image')}, too few to be sure"
+    )
     if row["p (Holm)"] is not None:
         doubtful = f"the difference may be chance (p = {row['p (Holm)']:.2g})"
     doubt = note(
@@ -524,7 +526,7 @@ def _joint_name(same: Sequence[Interpretation]) -> str:
     """Return the name of a row of several that have the same verdict on every reply."""
     if len(same) > MOST_NAMED:
         return f"{same[0].name} and {len(same) - 1} other frames"
-    return " = ".join(interpretation.name for interpretation in same)
+    return " or ".join(interpretation.name for interpretation in same)
 
 
 def _configured_text(
