@@ -75,8 +75,9 @@ def note(code: str, summary: str, **texts: str) -> Finding:
 
 
 def capitalised(text: str) -> str:
-    """Return a text as it begins a sentence."""
-    return text[:1].upper() + text[1:]
+    """Return a text as it begins a sentence; a name such as `my-model` stays as it is."""
+    word = text.partition(" ")[0].rstrip(",:;")
+    return text[:1].upper() + text[1:] if word.isalpha() else text
 
 
 # -- in the analysis of a run ---------------------------------------------------------------------

@@ -387,7 +387,7 @@ def test_published_rows_compare_with_published_data_alone(tmp_path, change, part
     others = {row.name: row.mark for row in board.rows[1:]}
     assert others["MAI-UI-8B"] == others["GPT-4o"]
     assert others["GPT-4o"] == ("† published" if comparable else "† published, not comparable")
-    assert others["GUI-Owl-7B"].startswith("‖ published, two cells (86.4, 74.4) are no whole ")
+    assert others["GUI-Owl-7B"].startswith("‖ published, two cells (86.4, 74.4) fit no whole ")
     assert others["GUI-Owl-7B"].endswith("not comparable") is not comparable
     assert others["GPT-5.5 + GUI-Agent-Harness"].startswith("¶ published, several looks")
     notes = " ".join(notes_of(runs, read_published()))

@@ -49,15 +49,15 @@ def test_a_rows_own_id_stands_beside_its_number_on_all_pages(open_tab, tmp_path)
         stage.model["n"] = stage.model["m"]
         stage.run("--model", "n")
     report = stage.folder() / "report/index.html"
-    names = ["0 (dish-1)", "1", "2"]  # an id that is the number says nothing more
+    names = ["0 (id dish-1)", "1", "2"]  # an id that is the number says nothing more
     tab = open_tab(report, address="#/samples")
     assert tab.texts(".card .number") == [f"#{name}" for name in names]
     tab = open_tab(report, address="#/sample/Menus/0")
-    assert tab.text("#sample-title") == "Menus sample 0 (dish-1)"
+    assert tab.text("#sample-title") == "Menus sample 0 (id dish-1)"
     facts = dict(zip(tab.texts("#facts dt"), tab.texts("#facts dd"), strict=True))
     assert (facts["Credit"], facts["Id"]) == ("0.25", "dish-1")
     folders = [str(stage.work_dir / name) for name in "mn"]
     compared = run_here(compare, ["compare.py", *folders], stage.home, environment())
-    assert "[#0 (dish-1)]" in compared.stdout
+    assert "[#0 (id dish-1)]" in compared.stdout
     tab = open_tab(stage.home / "comparison/comparison.html", address="#/sample/Menus/0")
-    assert tab.text("#sample-title") == "Menus sample 0 (dish-1)"
+    assert tab.text("#sample-title") == "Menus sample 0 (id dish-1)"

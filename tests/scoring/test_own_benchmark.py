@@ -103,7 +103,7 @@ def test_the_benchmark_of_the_docs_is_checked_run_reported_and_compared(folder, 
     assert command.main([*models, "--output", str(folder / "comparison")]) == 0
     output = capsys.readouterr().out
     assert "My screens · accuracy: wrong − right = -33.3" in output
-    assert "printer  [#1 (2)]" in output
+    assert "printer  [#1 (id 2)]" in output
     assert "A: (-1, -1), read as: not there" in output
 
 

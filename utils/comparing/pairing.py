@@ -430,8 +430,10 @@ def _notes_on_rules_and_inputs(
     noun = noun_of(run.sets[dataset].level)
     notes: list[str] = []
     other_verdicts = sum(pair.has_other_verdict for pair in common)
+    files = changed_files(baseline.sets[dataset].head, run.sets[dataset].head)
+    if files and not other_verdicts:
+        notes.append(f"the two runs were scored by different versions of {files}")
     if other_verdicts:
-        files = changed_files(baseline.sets[dataset].head, run.sets[dataset].head)
         rules = f"versions of {files}" if files else "rules"
         have = "has" if other_verdicts == 1 else "have"
         notes.append(

@@ -157,10 +157,10 @@ OF_A_SAMPLE: Mapping[str, Callable[[Facts], str]] = {
 def number_and_id(facts: Facts) -> str:
     """The number of a sample, and the id that its data file gives it, if that is another.
 
-    The pages say the same: `#16 (dish-17)`.
+    The pages say the same: `#16 (id dish-17)`.
     """
     number, own_id = str(facts.get("index")), str(facts["id"])
-    return f"#{number}" if number == own_id else f"#{number} ({own_id})"
+    return f"#{number}" if number == own_id else f"#{number} (id {own_id})"
 
 
 def one_line(text: str, width: int = sys.maxsize) -> str:

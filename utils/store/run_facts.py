@@ -368,7 +368,7 @@ def _duration(asking: Mapping[str, Any], entries: Mapping[str, Any]) -> str:
         text = f"{format_number(wall_s, 1)} s"
     first_answers = [entry["answered"][0] for entry in entries.values() if entry.get("answered")]
     if first_answers and min(first_answers) < (asking.get("started_at") or ""):
-        text += " for this run; it reuses replies of earlier runs"
+        text += " in the last command; earlier commands got the other replies"
     return text
 
 

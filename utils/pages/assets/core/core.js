@@ -169,10 +169,10 @@ const Report = (() => {
     return [low, row - firsts[low]];
   }
 
-  /** The number of a sample, and the id that its data file gives it, if that is another: "16 (dish-17)". */
+  /** The number of a sample, and the id that its data file gives it, if that is another: "16 (id dish-17)". */
   const numberAndId = (number, id) => {
     const text = String(number ?? "–");
-    return id === null || id === undefined || String(id) === text ? text : `${text} (${id})`;
+    return id === null || id === undefined || String(id) === text ? text : `${text} (id ${id})`;
   };
 
   /** What a text search looks at, of a sample's texts. */
