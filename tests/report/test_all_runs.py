@@ -445,6 +445,9 @@ def test_rows_that_are_not_those_published_are_marked(tmp_path, changes, is_mark
     run_at(tmp_path, "T20260101_Gaa", **{"mode": "all", "annotations": annotations, **changes})
     row = page_of(tmp_path).rows[2]
     assert ("‡" in row[2], "1 warning" in row[1]) == (is_marked, is_marked)
+    page = (tmp_path / "index.html").read_text("utf-8")
+    reason = re.search(r'class="odd" title="[^"]* of the published files">', page)
+    assert (reason is not None) == is_marked
 
 
 def test_odd_folders_and_broken_manifests_hide_no_run(tmp_path):

@@ -261,7 +261,7 @@ def test_a_server_that_will_not_answer_is_excluded_with_the_reason(change, reaso
     assert run.both_scores() == alone
     assert f"{odd.place} is excluded ({reason}" in ran.output
     if "id" in change:  # at the start
-        assert "; 1 failed, 1 is being looked at\n" in ran.output
+        assert "; of 2 servers, 1 failed and 1 is still being checked\n" in ran.output
 
 
 def test_a_run_stops_where_no_server_is_left(stage):

@@ -406,6 +406,8 @@ def _row(run: ListedRun, columns: Mapping[str, Sequence[str]], levels: Mapping[s
     if warning_count:
         link = _report_link(run, counted(warning_count, "warning"))
         texts = [text for entry in run.datasets.values() for text in entry.get("warned") or ()]
+        rows = filter(None, map(rows_note, run.datasets.values()))
+        texts += [f"{text} of the published files" for text in rows]
         title = f' title="{_text(chr(10).join(texts))}"' if texts else ""
         warnings = f' <span class="odd"{title}>{link}</span>'
     samples = sum(entry.get("samples") or 0 for entry in run.datasets.values())

@@ -28,14 +28,14 @@ def servers_section(view: LogView) -> dict[str, Any]:
         return {}
     served = view.end_of_answers.get("served") or {}
     notes = [
-        "The numbers are of the last command that sent requests for this data set, over all data "
-        "sets of that command. Replies that earlier commands got are not counted."
+        "Numbers of the last command that sent requests for this data set. They are totals over "
+        "all data sets of the command. Replies that earlier commands got are not counted."
     ]
     if served:
-        facts = ", ".join(f"{FACTS.get(name, name)} {value}" for name, value in served.items())
+        facts = "; ".join(f"{FACTS.get(name, name)}: {value}" for name, value in served.items())
         notes.append(
-            f"The first server has: {facts}. Other servers must have the same values, unless the "
-            "config sets servers_may_differ."
+            f"Values of the first server: {facts}. Other servers must have the same values, unless "
+            "the config sets servers_may_differ."
         )
     rows = [_row(server) for server in servers]
     return {SECTION: {"title": "Servers", "rows": rows, "notes": notes}}

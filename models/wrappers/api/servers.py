@@ -331,7 +331,10 @@ class ServerPool:
         if self._is_open or not joining:
             return f"{self.shown()} serving"
         verb = "is" if joining == 1 else "are"
-        return f"{len(states) - joining} failed, {joining} {verb} being looked at"
+        total = counted(len(states), "server")
+        return (
+            f"of {total}, {len(states) - joining} failed and {joining} {verb} still being checked"
+        )
 
     def _watch(self) -> None:
         """Look for servers that come and go, until the run is over."""

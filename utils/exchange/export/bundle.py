@@ -67,7 +67,8 @@ Files of these functions that are not part of the evaluator: {files}.
 
 ## Score the replies again
 
-1. Copy this archive, here called `{file}`, into the folder of the evaluator, commit {commit}.
+1. Copy this archive, here called `{file}`, into the folder of the MMBench-GUI evaluator.
+   Its commit was {commit}.
 2. Copy the files of the functions into the same folder.
 3. Run:
 
@@ -276,7 +277,7 @@ def _without_empty(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _how(run: ExportedRun) -> str:
-    origin = "The answers were made by this program."
+    origin = "A run of the MMBench-GUI evaluator got the answers."
     if run.imported is not None:
         origin = f"Answers made elsewhere: imported from {run.imported.get('file')}."
     is_sample = any(data_kind(dataset.entry) == SAMPLE for dataset in run.sets)

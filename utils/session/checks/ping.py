@@ -201,7 +201,7 @@ def _point_lines(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
     elif parse is None or parse in scorer.benchmark.parse_functions:
         taken = f"the numbers were taken as {frame}"
     else:  # a frame of its own may give the same point on this image
-        taken = f"read as {frame}, the numbers give the same point"
+        taken = f"on this image, {frame} gives the same point"
     return [f"{heading} point {_px_text(point_frac, file_wh)}; {target}; {taken}"]
 
 
