@@ -127,7 +127,7 @@ CHANGES = {
     # change: what is asked again, the reason printed, whether scores stay, and in what the folder's
     # run asks otherwise (then the run has a folder of its own), what was changed
     "--reuse": (NOTHING, None, True, None, lambda stage: None),
-    "--fresh": (ALL, "--fresh", True, None, lambda stage: None),
+    "--fresh": (ALL, "because of --fresh", True, None, lambda stage: None),
     "another day and commit": (
         NOTHING,
         None,
@@ -533,7 +533,7 @@ FAILED_CASES = {
         1 / 3,
         ["2 requests to send (1 failed last time, 1 refused last time, "],
     ),
-    "--check --fresh": ([], 0, 1 / 3, ["9 requests to send (9 --fresh, "]),
+    "--check --fresh": ([], 0, 1 / 3, ["9 requests to send (9 because of --fresh, "]),
 }
 
 
