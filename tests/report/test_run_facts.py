@@ -299,7 +299,10 @@ def test_it_says_when_how_long_and_at_what_cost(wall_s, expected):
     ("first", "expected"),
     [
         ("2026-01-02T03:04:06.5+00:00", "9.0 s"),
-        ("2026-01-01T22:00:00+00:00", "9.0 s in the last command; earlier commands got the other replies"),
+        (
+            "2026-01-01T22:00:00+00:00",
+            "9.0 s in the last command; earlier commands got the other replies",
+        ),
     ],
 )
 def test_the_duration_is_that_of_the_newest_run_and_says_so(first, expected):
