@@ -7,7 +7,7 @@
     {"id": 1, "image": "a.png", "question": "Which day is shown?", "answers": ["Monday"],
      "topic": "calendar"}
 
-with the images in `my-vqa/images`. docs/benchmarks.md says more.
+with the images in `my-vqa/images`. docs/own_benchmark.md says more.
 """
 
 from __future__ import annotations

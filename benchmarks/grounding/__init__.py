@@ -1,6 +1,6 @@
 """Grounding tables: what a benchmark of one's own builds on, and a module for each table.
 
-docs/benchmarks.md shows a class on `GroundingBenchmark`.
+docs/own_benchmark.md shows a class on `GroundingBenchmark`.
 """
 
 from benchmarks.grounding.base import GroundingBenchmark, PointBenchmark

@@ -1,7 +1,7 @@
 """Grounding: where on the screenshot would one click?
 
 L2 and the other grounding tables share this base. A new benchmark is a class on
-`GroundingBenchmark`; docs/benchmarks.md shows one.
+`GroundingBenchmark`; docs/own_benchmark.md shows one.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from tests.support.stage import Stage
 from utils.analysis.columns import FIELDS
 from utils.store.load import SAMPLE_COLUMNS
 
-PAGE = (PROJECT / "docs/benchmarks.md").read_text("utf-8")
+PAGE = (PROJECT / "docs/own_benchmark.md").read_text("utf-8")
 FILES = dict(
     re.findall(r"^```python title=\"(\w+)\.py\"\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 )

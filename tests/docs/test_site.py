@@ -60,7 +60,7 @@ def test_no_page_loads_anything_from_the_network_or_is_wider_than_a_phone(open_t
     [
         ("per mille", "scores.html"),
         ("pass@k", "scores.html"),
-        ("slurm", "many_gpus.html"),
+        ("slurm", "many_machines.html"),
         ("img_size", "config.html"),
     ],
 )

@@ -161,7 +161,7 @@ def test_a_table_is_told_by_its_rows_and_bare_ids_need_its_name(tmp_path, root):
     assert "say which: --data NAME" in refused.stderr
     other = [{"image": "no.png", "instruction": "x", "reply": "r"}]
     unknown = imported(tmp_path, root, write_lines(tmp_path / "b.jsonl", other))
-    assert "too few belong to one table" in unknown.stderr
+    assert "too few belong to one data set" in unknown.stderr
 
 
 def test_nothing_is_written_by_a_check(tmp_path, root):

@@ -152,7 +152,7 @@ def test_a_scorer_that_fails_is_named_and_the_replies_are_kept(staged):
         ("class B: pass", "own.B is no class on benchmarks.tables.TableBenchmark"),
         (
             "from benchmarks.answers import AnswerBenchmark\nclass B(AnswerBenchmark): pass",
-            "own.B does not define folder, is_right, read_rows (docs/benchmarks.md)",
+            "own.B does not define folder, is_right, read_rows (docs/own_benchmark.md)",
         ),
         (
             "from benchmarks.tables import TableBenchmark\nclass B(TableBenchmark): folder = 'b'",

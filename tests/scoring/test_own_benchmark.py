@@ -11,7 +11,7 @@ from utils import PROJECT
 from utils.errors import NOTHING_RUN, SOME_FAILED
 from utils.session import compare as command
 
-PAGE = (PROJECT / "docs" / "benchmarks.md").read_text("utf-8")
+PAGE = (PROJECT / "docs" / "own_benchmark.md").read_text("utf-8")
 [CODE] = (
     code
     for code in re.findall(r"```python[^\n]*\n(.*?)```", PAGE, re.DOTALL)

@@ -46,7 +46,7 @@ GROUPS = {
     "reuse": "Stored answers",
     "report": "Output",
     "import_path": "Instead of a run: score the answers of another program (docs/exchange.md)",
-    "export": "Instead of a run: hand results on (docs/exchange.md)",
+    "export": "Instead of a run: hand results on (docs/exporting.md)",
     "parity": "Instead of a run",
 }
 """Headings of `--help`, by the field of the first option below each."""

@@ -202,13 +202,13 @@ class Gathered:
         if counts["other box_px"]:
             lines.append(
                 f"other box: {_rows(counts['other box_px'])} another box than the sample "
-                f"(more than 1 px); the box of the table counts:"
+                f"(more than 1 px); the box of the data set counts:"
                 f"{_named(self.other_boxes, counts['other box_px'])}"
             )
         if counts["other image_wh"]:
             lines.append(
                 f"other image size: {_rows(counts['other image_wh'], 'name')} another size than "
-                "the table. The size of the table counts, unless the images were sent in the other "
+                "the data set. The size of the data set counts, unless the images were sent in the other "
                 f"size (--frame pixels_sent):{_named(self.other_sizes, counts['other image_wh'])}"
             )
         if counts["error"]:

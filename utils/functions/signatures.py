@@ -158,14 +158,14 @@ def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | Non
 def _benchmark_problem(name: str, target: Any) -> str | None:
     """The members that a benchmark of the user's needs and a class lacks."""
     if not inspect.isclass(target) or not hasattr(target, "judge_parsed"):
-        return f"{name} is no class on benchmarks.tables.TableBenchmark (docs/benchmarks.md)"
+        return f"{name} is no class on benchmarks.tables.TableBenchmark (docs/own_benchmark.md)"
     needed = ["folder", "text_key", "system_prompt", "result_columns"]
     if hasattr(target, "labels_of"):
         needed.append("layout")
     missing = [attribute for attribute in needed if not hasattr(target, attribute)]
     missing += sorted(getattr(target, "__abstractmethods__", ()))
     if missing:
-        return f"{name} does not define {', '.join(missing)} (docs/benchmarks.md)"
+        return f"{name} does not define {', '.join(missing)} (docs/own_benchmark.md)"
     return _method_problem(name, target)
 
 

@@ -141,7 +141,7 @@ def table_of(
     if not any(map(_tells, answers)):
         raise UserError(
             f"{source.path}: its rows have neither image nor instruction, so they may be of any "
-            f"table; say which: --data NAME ({listed([*tables], 30)})"
+            f"data set; say which: --data NAME ({listed([*tables], 30)})"
         )
     fits: dict[str, Fit] = {}
     missing: list[str] = []
@@ -225,7 +225,7 @@ def _no_table(
     best = sorted(((count, name) for name, count in counts.items() if count), reverse=True)[:3]
     tables = ", ".join(f"{name} {count}" for count, name in best) or "none"
     text = (
-        f"{source.path}: of its first {counted(rows, 'row')} too few belong to one table (found: "
+        f"{source.path}: of its first {counted(rows, 'row')} too few belong to one data set (found: "
         f"{tables})"
     )
     if missing:

@@ -82,5 +82,5 @@ def form_named(name: str) -> Form:
         return by_name[name]
     raise UserError(
         f"--export {name}: no such form{did_you_mean(name, by_name)}; the forms are "
-        f"{listed([*by_name], 20)} (docs/exchange.md)"
+        f"{listed([*by_name], 20)} (docs/exporting.md)"
     )
