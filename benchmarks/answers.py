@@ -14,6 +14,7 @@ from utils.analysis.columns import SampleColumns
 from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.errors import ScorerError
 from utils.functions.calling import as_user_error
+from utils.functions.names import dotted_name
 from utils.text import counted, cut, is_blank
 
 LONGEST_QUESTION = 60  # characters, in a message
@@ -174,7 +175,7 @@ class AnswerBenchmark(TableBenchmark):
             raise ScorerError(f"{self._method(name)} {summary} {where}") from failure
 
     def _method(self, name: str) -> str:
-        return f"{type(self).__module__}.{type(self).__qualname__}.{name}"
+        return f"{dotted_name(type(self))}.{name}"
 
     def _place(self, line: Line) -> str:
         """Name a row by its number, id, image and question."""

@@ -34,6 +34,7 @@ from utils.functions.calling import (
     private_copy,
 )
 from utils.functions.fingerprints import digest
+from utils.functions.names import is_own
 from utils.geometry.images import data_root, image_root, read_header
 from utils.program import DOWNLOAD, SHARED
 from utils.protocol import PLATFORMS
@@ -41,7 +42,6 @@ from utils.subsets import Label, Only, base_mode, check_only, is_chosen, is_subs
 from utils.text import counted, is_blank, printable
 
 SIZES_NAME = "image_sizes.json"
-OWN_ROOMS = ("benchmarks.", "utils.")
 UNKNOWN_WH = (0, 0)  # for checks of a row whose image is not there
 
 
@@ -294,7 +294,7 @@ class Benchmark(contracts.Benchmark):
         """The result of a parse function for a reply, and why that is not usable, if so."""
         # Functions of a config are wrapped, so that they raise UserFunctionErrors alone. The
         # default of a benchmark of the user's is not.
-        is_of_user = parse == self.default_parse and not parse.__module__.startswith(OWN_ROOMS)
+        is_of_user = parse == self.default_parse and not is_own(parse.__module__)
         try:
             meta = meta_of({**line, "file_size": sizes.file_wh, **meta_extra})
             if is_of_user:

@@ -19,6 +19,7 @@ from benchmarks.base import (
 from utils.contracts import WH, Line, Sample, UserFunctionError
 from utils.errors import UserError
 from utils.functions.calling import call_user_function
+from utils.functions.names import dotted_name, is_own
 from utils.geometry.images import data_root
 from utils.program import DOWNLOAD
 from utils.sections import OpenSection
@@ -85,7 +86,7 @@ class TableBenchmark(Benchmark):
     def read_file(self, path: str) -> list[dict[str, Any]]:
         """Return the rows of an annotation file of the folder: JSON, JSON Lines or CSV."""
         self._files_read[self.root / path] = None
-        is_ours = type(self).__module__.startswith("benchmarks.")
+        is_ours = is_own(type(self).__module__)
         fetch = f"{DOWNLOAD} {type(self).__name__}" if is_ours else None
         return read_annotations(self.root / path, self.folder, fetch)
 
@@ -105,7 +106,7 @@ class TableBenchmark(Benchmark):
         Raises:
             UserError: `read_rows` raised an error, or yields something else than rows.
         """
-        reader = f"{type(self).__module__}.{type(self).__qualname__}.read_rows"
+        reader = f"{dotted_name(type(self))}.read_rows"
         rows: list[Any] = []
         try:
             yielded = call_user_function("read_rows", self.read_rows)
@@ -121,7 +122,7 @@ class TableBenchmark(Benchmark):
         files = self.files()
         if not all(isinstance(path, Path) for path in files):
             raise UserError(
-                f"{type(self).__module__}.{type(self).__qualname__}.files gives {files!r:.100}; "
+                f"{dotted_name(type(self))}.files gives {files!r:.100}; "
                 "expected the paths of the files that read_rows reads (default: the .json, .jsonl "
                 "or .csv files of the folder). The manifest gets their checksums"
             )
@@ -136,7 +137,7 @@ class TableBenchmark(Benchmark):
         """Say that no data file is known of a class of the user's without a method `files`."""
         if type(self).files is not TableBenchmark.files or self.files():
             return []
-        name = f"{type(self).__module__}.{type(self).__qualname__}"
+        name = dotted_name(type(self))
         return [
             f"{name} reads a data file that the program does not know. After a change of its right "
             "answers, the scores replace those in the same folder. Add the file to the class:\n"

@@ -419,9 +419,18 @@ class DataSet:
     audits: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
     bad: Sequence[str] = ()  # samples that are left out, one line each
     bad_grouped: Sequence[str] = ()  # one line for all samples on an image that is to blame
+    # The samples that were ranked last, and their ranks: a run needs these four times.
+    _ranked: tuple[Sequence[Sample], dict[str, int]] = field(
+        default=((), {}), init=False, repr=False, compare=False
+    )
 
     def limit_ranks(self) -> dict[str, int]:
         """Return when `--limit` takes each sample, from 0, by its key; it takes whole chains."""
+        if self._ranked[0] is not self.samples:
+            self._ranked = self.samples, self._rank()
+        return self._ranked[1]
+
+    def _rank(self) -> dict[str, int]:
         column = self.benchmark.spread_column
         chains: dict[str, list[Sample]] = {}
         for sample in self.samples:

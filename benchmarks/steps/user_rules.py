@@ -10,6 +10,7 @@ from benchmarks.steps.rules import Rule, StepVerdict
 from benchmarks.steps.truth import StepTruth
 from utils.contracts import WH
 from utils.functions.calling import call_user_function
+from utils.functions.names import dotted_name
 
 
 def rule_of_user(function: Callable[..., Any]) -> Rule:
@@ -19,7 +20,7 @@ def rule_of_user(function: Callable[..., Any]) -> Rule:
     in pixels, and returns `(type, grounding, success)`: True, False, a number from 0 to 1, or None
     where the row does not count in that figure.
     """
-    dotted = f"{function.__module__}.{function.__qualname__}"
+    dotted = dotted_name(function)
 
     def judge(action: StepAction | None, truth: StepTruth, size: WH) -> StepVerdict:
         verdict: Any = call_user_function("rule", function, action, truth, size)

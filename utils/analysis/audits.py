@@ -20,6 +20,7 @@ from utils.contracts import UserFunctionError
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, as_json, note
 from utils.functions.calling import call_user_function
+from utils.functions.names import dotted_name
 from utils.functions.signatures import FunctionRef
 from utils.import_utils import check_reference, resolve
 from utils.text import did_you_mean
@@ -50,7 +51,7 @@ def audits_of(
     Raises:
         UserError: one that the class names cannot be called.
     """
-    source = f"{benchmark.__module__}.{benchmark.__qualname__}"
+    source = dotted_name(benchmark)
     if not isinstance(paths, (list, tuple)):
         raise UserError(f'{source}: audits must be a tuple or list: ("my_module.my_audit",)')
     audits: dict[str, Audit | None] = {}

@@ -208,8 +208,9 @@ class Gathered:
         if counts["other image_wh"]:
             lines.append(
                 f"other image size: {_rows(counts['other image_wh'], 'name')} another size than "
-                "the data set. The size of the data set counts, unless the images were sent in the other "
-                f"size (--frame pixels_sent):{_named(self.other_sizes, counts['other image_wh'])}"
+                "the data set. The size of the data set counts, unless the images were sent in "
+                "the other size (--frame pixels_sent):"
+                f"{_named(self.other_sizes, counts['other image_wh'])}"
             )
         if counts["error"]:
             lines.append(f"failed: {_rows(counts['error'])} an error and no answer")

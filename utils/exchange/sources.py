@@ -93,12 +93,7 @@ def open_import(path: Path, format_name: str, function: Callable[..., Any] | Non
         read = lambda: rows_of(format_name, function, path)  # noqa: E731
         return Import(path, [AnswerFile(path, "", format_name, read)])
     if path.is_file():
-        sources = _sources_of_file(path, "", format_name)
-        file = sources[0].file if sources else None
-        if file is not None and file.kind == "zip" and sources[0].format_name == bundle.NAME:
-            readers = bundle.readers_of(file)
-            return Import(path, sources, model=bundle.model_of(file), readers=readers)
-        return Import(path, sources)
+        return _import_of_file(path, "", format_name)
     world = format_name if format_name in WORLDS else "" if format_name else world_of(path)
     if world:
         return Import(path, world=world)
@@ -117,7 +112,7 @@ def _import_of_folder(folder: Path, format_name: str) -> Import:
         raise UserError(f"{folder}: holds {len(names):,} files; name one of them, or a part")
     for path, name in names:
         try:
-            imported.sources += _sources_of_file(path, name, format_name)
+            imported.sources += _import_of_file(path, name, format_name).sources
         except UserError as error:
             imported.skipped.append(name)
             reasons.append(error.summary)
@@ -133,7 +128,7 @@ def _import_of_folder(folder: Path, format_name: str) -> Import:
     return imported
 
 
-def _sources_of_file(path: Path, name: str, format_name: str) -> list[AnswerFile]:
+def _import_of_file(path: Path, name: str, format_name: str) -> Import:
     file = row_file(path, str(path))
     file_format = format_of(file)
     if format_name and format_name != file_format.NAME:
@@ -146,11 +141,13 @@ def _sources_of_file(path: Path, name: str, format_name: str) -> list[AnswerFile
             )
         file_format = chosen
     if file_format is bundle and file.kind == "zip":
-        return [
+        manifest = bundle.read_manifest(file)
+        sources = [
             _source(path, name or part, file_format, file, dataset, part)
-            for dataset, part in bundle.answer_files(file).items()
+            for dataset, part in manifest.answer_files.items()
         ]
-    return [_source(path, name, file_format, file)]
+        return Import(path, sources, model=manifest.model, readers=manifest.readers)
+    return Import(path, [_source(path, name, file_format, file)])
 
 
 def _source(

@@ -19,6 +19,7 @@ from typing import Any, cast
 from utils import PROJECT
 from utils.contracts import UserFunctionError
 from utils.errors import ScorerError, UserError
+from utils.functions.names import dotted_name, is_own
 
 FAILURES_IN_A_ROW = 10  # after so many it is the function, not the sample
 READING = "reading"  # the stage of a failure beside the user's functions: of its sample alone
@@ -65,10 +66,10 @@ def as_scorer_error(
         where: such as the row, as the end of the sentence.
     """
     cls = type(benchmark)
-    if isinstance(failure, UserError) or cls.__module__.startswith(("benchmarks.", "utils.")):
+    if isinstance(failure, UserError) or is_own(cls.__module__):
         return failure
     summary = as_user_error(method, failure).summary
-    return ScorerError(f"{cls.__module__}.{cls.__qualname__}.{method} {summary}{where}")
+    return ScorerError(f"{dotted_name(cls)}.{method} {summary}{where}")
 
 
 def call_postprocess(

@@ -31,6 +31,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from utils import PROJECT
+from utils.functions.names import PACKAGES, is_own
 from utils.program import OWN
 
 PROGRAM = (
@@ -57,7 +58,6 @@ INSTALLED = {"site-packages", "dist-packages"}
 CODE_VERSION = 2
 """The version of code hashes, in the records of runs; records before version 2 have none."""
 
-PACKAGES = ("benchmarks.", "models.", "utils.")
 _MOVED = {
     "benchmarks.worlds.browser": (
         "benchmarks.worlds.pages",
@@ -128,12 +128,12 @@ def own_code(target: Callable[..., Any]) -> dict[str, str]:
 
     The code is the one that `code_digest` hashes.
     """
-    if f"{target.__module__}.".startswith(PACKAGES):
+    if is_own(target.__module__):
         return {}
     return {
         module: digest(text)[:16]
         for module, text in _Code(target).texts().items()
-        if not f"{module}.".startswith(PACKAGES)
+        if not is_own(module)
     }
 
 

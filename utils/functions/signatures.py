@@ -19,6 +19,7 @@ from typing import Any, Literal
 from utils.contracts import KWARGS_READ, ParseFunction
 from utils.errors import UserError
 from utils.functions.calling import call_user_function
+from utils.functions.names import dotted_name
 
 Kind = Literal[
     "prompt",
@@ -78,7 +79,7 @@ def parse_caller(function: Callable[..., Any]) -> ParseFunction:
         del forms[0]
     reasons = [_mismatch(signature, *form) for _, *form in forms]
     if all(reasons):
-        raise UserError(f"{_name_of(function)} is called as f(response, meta) but {reasons[0]}")
+        raise UserError(f"{dotted_name(function)} is called as f(response, meta) but {reasons[0]}")
     return functools.partial(call_user_function, "parse", forms[reasons.index("")][0])
 
 
@@ -102,7 +103,7 @@ def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict
         left_out = {*KWARGS_READ} - parameters.keys() if parameters else kwargs.keys()
         taken = {name: value for name, value in kwargs.items() if name not in left_out}
     if reason := _mismatch(signature, (), taken):
-        raise UserError(f"{_name_of(cls)} is built with the kwargs block, but {reason}")
+        raise UserError(f"{dotted_name(cls)} is built with the kwargs block, but {reason}")
     return taken
 
 
@@ -228,8 +229,3 @@ def _mismatch(
         for parameter in signature.parameters.values()
     ]
     return f"is defined as {inspect.Signature(short)}: {reason}"
-
-
-def _name_of(function: Callable[..., Any]) -> str:
-    inner = function.func if isinstance(function, functools.partial) else function
-    return f"{inner.__module__}.{getattr(inner, '__qualname__', type(inner).__name__)}"

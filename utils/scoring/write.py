@@ -24,6 +24,7 @@ from utils.errors import ScorerError, UserError
 from utils.findings import FINDINGS, Finding, as_json, findings_in, note
 from utils.functions.calling import as_scorer_error
 from utils.functions.fingerprints import own_code
+from utils.functions.names import dotted_name
 from utils.protocol import IMPORTED, SINGLE, headline_figure, why_no_score
 from utils.scoring.doubtful import SECTION as WITHOUT_DOUBTFUL
 from utils.scoring.doubtful import DoubtfulRows, kept, section_of
@@ -428,9 +429,8 @@ def _check_cells(benchmark: Benchmark, sections: Mapping[str, Any]) -> None:
     for row in (sections.get("table") or {}).get("rows", ()):
         for cell in row["cells"]:
             if cell is not None and not (isinstance(cell, Mapping) and "value" in cell):
-                cls = type(benchmark)
                 raise ScorerError(
-                    f"{cls.__module__}.{cls.__qualname__}.sections returned the "
+                    f"{dotted_name(type(benchmark))}.sections returned the "
                     f"cell {cell!r:.100} in the row {row['name']!r}; expected the result of "
                     "utils.analysis.columns.share, or None"
                 )
@@ -447,18 +447,18 @@ def score_sections(
         repeats: how many answers each question has; values of the table are then the means of
             those of the single runs.
     """
+    single_runs: list[Mapping[str, Any]] = []
     try:
         sections = {
             name: finite(as_json(section))
             for name, section in benchmark.sections(columns, os.environ).items()
         }
         _check_cells(benchmark, sections)
+        for number in range(1, repeats + 1) if repeats > 1 else ():
+            of_run = columns.where([n == number for n in columns[REPEAT]])
+            single_runs.append(benchmark.sections(of_run, os.environ))
     except Exception as failure:  # noqa: BLE001 - it is raised again, as the user's or as ours
         raise as_scorer_error(benchmark, "sections", failure) from None
-    single_runs: list[Mapping[str, Any]] = []
-    for number in range(1, repeats + 1) if repeats > 1 else ():
-        of_run = columns.where([n == number for n in columns[REPEAT]])
-        single_runs.append(benchmark.sections(of_run, os.environ))
     if single_runs:
         tables = [run["table"] for run in single_runs]
         sections["table"] = finite(table_with_means(sections["table"], tables))

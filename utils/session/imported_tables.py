@@ -225,8 +225,8 @@ def _no_table(
     best = sorted(((count, name) for name, count in counts.items() if count), reverse=True)[:3]
     tables = ", ".join(f"{name} {count}" for count, name in best) or "none"
     text = (
-        f"{source.path}: of its first {counted(rows, 'row')} too few belong to one data set (found: "
-        f"{tables})"
+        f"{source.path}: of its first {counted(rows, 'row')} too few belong to one data set "
+        f"(found: {tables})"
     )
     if missing:
         text += f"; not in LMUData, so not compared: {listed(missing, 30)}"

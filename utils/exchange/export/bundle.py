@@ -29,6 +29,7 @@ from utils.exchange.export.rows import (
 from utils.exchange.export.run import ExportedRun, ExportedSet
 from utils.exchange.files import MOST_SHEET_BYTES
 from utils.exchange.formats.bundle import ENDING, FORM, MANIFEST
+from utils.functions.names import is_own
 from utils.program import EVALUATE
 from utils.protocol import ACTING, SINGLE
 from utils.store.run_facts import SAMPLE, data_kind
@@ -44,7 +45,6 @@ NOT_OF_IMPORTS = ("circular", "judge", "repeats", "path", "parse_function")
 """Settings of a data set that answers made elsewhere cannot have, that come from the rows, or that
 stand in the model's entry."""
 OF_SERVERS = ("answered_by", "served", "servers")  # in the manifest's entry of a data set
-OWN_ROOMS = ("benchmarks.", "models.", "utils.")  # functions that the program has
 HOW = """\
 # Replies and verdicts of one run
 
@@ -319,7 +319,7 @@ def _files_of_user(run: ExportedRun) -> list[str]:
         ]
         for dotted in dotted_paths:
             module, *others = str(dotted or "").split(".")
-            if others and not str(dotted).startswith(OWN_ROOMS):
+            if others and not is_own(str(dotted)):
                 files[f"{module}.py" if len(others) == 1 else f"{module}/"] = None
     return sorted(files)
 

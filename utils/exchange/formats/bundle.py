@@ -9,7 +9,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from utils.errors import UserError
@@ -39,40 +39,43 @@ def recognise_archive(names: Sequence[str]) -> bool:
     return MANIFEST in names and any(name.endswith(ENDING) for name in names)
 
 
-def answer_files(file: RowFile) -> dict[str, str]:
-    """The files of answers in an archive, by data set.
+@dataclass(frozen=True)
+class BundleManifest:
+    """The manifest of an archive, as far as an import needs it.
+
+    Attributes:
+        model: its name; "" if it can be no name.
+        answer_files: names of files in the archive, by data set.
+        readers: parse functions that the answers were scored with, by data set; without those
+            that are the default of their data set.
+    """
+
+    model: str
+    answer_files: Mapping[str, str]
+    readers: Mapping[str, str]
+
+
+def read_manifest(file: RowFile) -> BundleManifest:
+    """Read the manifest of an archive.
 
     Raises:
-        UserError: the manifest is broken.
+        UserError: the archive is not safe to read, or the manifest is broken.
     """
+    check_archive(file.path, file.name)
     try:
-        data = _manifest(file)["data"]
-        return {str(name): str(entry["answers"]) for name, entry in data.items()}
+        with zipfile.ZipFile(file.path) as archive:
+            manifest = json.loads(archive.read(MANIFEST))
+        model, data = manifest.get("model"), manifest["data"]
+        readers = {str(name): entry.get("reader") for name, entry in data.items()}
+        answer_files = {str(name): str(entry["answers"]) for name, entry in data.items()}
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{file.name}: {MANIFEST} is broken: {error!r}") from None
-
-
-def model_of(file: RowFile) -> str:
-    """The name of the model in an archive, which has a manifest; "" if it can be no name."""
-    name = _manifest(file).get("model")
-    is_name = isinstance(name, str) and name.isprintable() and len(name) <= LONGEST_NAME
-    return name.strip() if is_name else ""
-
-
-def readers_of(file: RowFile) -> dict[str, str]:
-    """The parse function that the answers of an archive were scored with, by data set.
-
-    Data sets that were scored with their default parse function are left out.
-    """
-    entries = _manifest(file)["data"].items()
-    readers = {name: entry.get("reader") for name, entry in entries}
-    return {name: reader for name, reader in readers.items() if isinstance(reader, str)}
-
-
-def _manifest(file: RowFile) -> Any:
-    check_archive(file.path, file.name)
-    with zipfile.ZipFile(file.path) as archive:
-        return json.loads(archive.read(MANIFEST))
+    is_name = isinstance(model, str) and model.isprintable() and len(model) <= LONGEST_NAME
+    return BundleManifest(
+        model=model.strip() if is_name else "",
+        answer_files=answer_files,
+        readers={name: reader for name, reader in readers.items() if isinstance(reader, str)},
+    )
 
 
 def rows(file: RowFile) -> Iterator[Answer]:

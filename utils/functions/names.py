@@ -1,0 +1,21 @@
+"""Names of functions and classes, and whose they are: the program's own or the user's."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+PACKAGES = ("benchmarks.", "models.", "utils.")
+"""The beginnings of the program's own dotted paths."""
+
+
+def dotted_name(target: Callable[..., Any]) -> str:
+    """The dotted path of a function or class; of another object, or of a partial, what it calls."""
+    inner = target.func if isinstance(target, functools.partial) else target
+    return f"{inner.__module__}.{getattr(inner, '__qualname__', type(inner).__name__)}"
+
+
+def is_own(dotted: str) -> bool:
+    """Whether a module, or the function or class of a dotted path, belongs to the program."""
+    return f"{dotted}.".startswith(PACKAGES)
