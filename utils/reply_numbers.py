@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import inf, isclose
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ from utils.thinking import after_thinking
 # Two numbers (a point) or four (a box); x comes first wherever the reply says which is which.
 Numbers = tuple[float, ...]
 LARGEST = 1e6  # no screen has a coordinate beyond it; identifiers and time stamps have
+SAME_RATIO = 0.002  # of two coordinates, if they come from the same numbers
+_PLAIN_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 LONGEST_LABEL = 60  # signs; also what bounds the time that a long reply takes
 
 
@@ -50,6 +53,33 @@ def numbers_of_reply(reply: str) -> Numbers | None:
     if not candidates:
         return None
     return max(reversed(candidates), key=attrgetter("is_well_formed", "end")).numbers
+
+
+def is_from_other_numbers(
+    reply: str, pair: Sequence[float], point_frac: Sequence[float], image_wh: Sequence[float]
+) -> bool:
+    """Whether a point comes from other numbers of a reply than from a pair, by one factor.
+
+    Args:
+        reply: the text.
+        pair: the numbers from which it should come.
+        point_frac: the point, in fractions of the image.
+        image_wh: size of the image in pixels.
+    """
+    point_px = point_frac[0] * image_wh[0], point_frac[1] * image_wh[1]
+
+    def is_source(first: float, second: float) -> bool:
+        orders = ((first, second), (second, first))
+        return any(
+            isclose(x * point[1], y * point[0], rel_tol=SAME_RATIO)
+            for x, y in orders
+            for point in (point_px, point_frac)
+        )
+
+    if not all(0 < coordinate < inf for coordinate in point_px) or is_source(*pair):
+        return False
+    numbers = [float(number) for number in _PLAIN_NUMBER.findall(reply)]
+    return any(is_source(*others) for others in pairwise(numbers) if min(others) > 0)
 
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d+|\.(?=\s*[,;)\]}]))?|\.\d+)(?:e[-+]?\d+)?"

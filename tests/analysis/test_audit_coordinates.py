@@ -418,6 +418,27 @@ def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_compared()
     assert any("Unknown frame" in note for note in section["notes"])
 
 
+def test_a_parser_that_takes_numbers_of_the_thinking_is_told_from_one_with_another_frame():
+    rng = random.Random(4)
+    model = Model(Interpretation(Frame.PIXELS), 0.9, place_click=resized(896, max))
+
+    def sample_of(sample, *, with_thought):
+        width, height = sample["file_wh"]
+        x, y = rng.randint(1, 500), rng.randint(1, 500)
+        scale = max(width, height) / 896  # the unit of the function is right
+        thought = f"<think>Rather [{x}, {y}]?</think>" if with_thought else ""
+        point = [x * scale / width, y * scale / height]
+        return {**sample, "prediction": thought + sample["prediction"], "point_frac": point}
+
+    for with_thought, name in ((True, "other numbers of the reply"), (False, "unknown frame")):
+        facts = simulated(rng, model, default_parser, pictures=30)
+        missing = [{**sample_of(sample, with_thought=with_thought), "hit": 0} for sample in facts]
+        [text] = texts_of(audited(missing))
+        assert f"as configured ({name})" in text
+        advice = "takes the last coordinates of the reply, after any thinking" in text
+        assert advice is with_thought
+
+
 def test_a_reply_that_fits_a_frame_by_chance_names_no_frame_of_the_parser():
     def parse(reply, meta):
         x, y = coordinates.numbers_of_reply(reply)

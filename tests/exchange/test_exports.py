@@ -117,6 +117,21 @@ def test_what_was_exported_has_the_same_verdicts_when_it_is_imported(
     assert {"hit", "miss"} <= {verdict for _, verdict in before.values()} or None in replies
 
 
+@pytest.mark.parametrize("form", ["bundle", "csv"])
+def test_points_outside_of_the_image_are_the_same_after_an_import(tmp_path, root, form):
+    folder = run_of(tmp_path, root, ["(128, 54)", "(128, 5000)", "(5000, 0.5)"])
+    assert export(form, folder).code == 0
+    (file,) = (folder / "export").iterdir()
+    result = imported(tmp_path, root, file, "--as", "back", "--data", "L2")
+    assert "another point" not in result.output
+    before, after = (load_run(path).samples["point_frac"] for path in (folder, back(tmp_path)))
+    assert [*after] == [*before]
+
+
+def back(tmp_path):
+    return next((tmp_path / "outputs" / "back").glob("I*"))
+
+
 def test_a_bundle_keeps_the_sizes_of_images_whose_pixels_replies_count(tmp_path, root):
     folder = run_of(
         tmp_path,

@@ -30,6 +30,7 @@ from utils.coordinates import (
     place_in_frame,
 )
 from utils.findings import Finding, note, warning
+from utils.reply_numbers import is_from_other_numbers
 from utils.text import change_text, counted, format_number, format_percent
 from utils.thinking import after_thinking
 
@@ -44,6 +45,7 @@ MANY_UNREAD = 0.5  # of the replies have a parsed point, and no numbers that the
 LEAST_SHARE_IF_RESIZED = 0.9  # of the hits that there would be were images of another size
 DOUBTFUL_LEAD = 0.1  # of the replies: another reading scores so much better, on few images
 FEWEST_DOUBTFUL = 5  # images that it wins, more than it loses
+MANY_FROM_ELSEWHERE = 0.5  # of the points come from other numbers: the function takes those
 MANY_OTHER = 0.1  # of the replies in a known frame; as many others show that it is another frame
 MOST_NAMED = 3  # frames with the same verdicts
 MOST_EQUAL = 0.5  # of the replies may name one point, for a size to be fitted to them
@@ -77,6 +79,7 @@ UNKNOWN_FRAME = (
     "a frame of its own, or takes other numbers of the reply. The audit takes the last numbers "
     "after any thinking."
 )
+OTHER_NUMBERS = "other numbers of the reply"  # are what the parse function takes
 # What becomes of the replies, as the section counts them.
 AUDITED, OTHER, NO_POINT, NO_NUMBERS = (
     "known frame",
@@ -135,6 +138,7 @@ class _Replies:
         self.file_wh = table(file_wh, 2)
         self.sent_wh = table(sent_wh, 2)
         self.grid_wh = table(columns["grid_wh"], 2)
+        self.takes_other_numbers = False  # the parse function, than those in `numbers`
 
     def pairs(self) -> Floats:
         """Return the numbers of points, and of boxes the centre, shape (samples, 2)."""
@@ -297,12 +301,9 @@ def coordinate_audit(columns: SampleColumns, settings: AuditSettings) -> Section
         "at": spans,
     }
     if has_numbers.any():
-        _compare(
-            section,
-            replies,
-            _configured_text(section, agreed_share, counts),
-            settings,
-        )
+        replies.takes_other_numbers = _takes_other_numbers(replies, is_other)
+        configured = _configured_text(section, replies, agreed_share, counts)
+        _compare(section, replies, configured, settings)
         section["notes"] = _notes(section, knows_grid=knows_grid)
     is_unread = ~has_numbers & ~np.isnan(replies.parsed_frac[:, 0])
     if is_unread.sum() > MANY_UNREAD * len(columns) and not settings.is_read_by_recipe:
@@ -507,15 +508,23 @@ def _unknown_size(
         return None
     configured_row = section["rows"][0]
     row = _add_size(section, replies, size, lead)
+    if replies.takes_other_numbers:
+        fix = (
+            "write a parse function that takes the last coordinates of the reply, after any "
+            "thinking, and divides by this size"
+        )
+        cause = ""
+    else:
+        fix = "write a parse function that divides by this size"
+        cause = " Or find out what shrinks the images: the server, or the model's processor"
     return warning(
         "coordinate_audit.unknown_size",
         f"the numbers seem to be {size.text}",
         detail=f"read like this, {_of_all(replies)} score {format_percent(row['value'])} %; "
         f"{configured_row['name']}, they score {format_percent(configured_row['value'])} %. No "
         "ready-made parse function converts from this size",
-        fix="write a parse function that divides by this size (docs/functions.md, "
-        '"A frame of your own") and run --mode eval, which sends no request. Or find out what '
-        "shrinks the images: the server, or the model's processor",
+        fix=f'{fix} (docs/functions.md, "A frame of your own") and run --mode eval, which sends '
+        f"no request.{cause}",
         topic=TOPIC,
         setting=settings.parser_setting,
         row=row["name"],
@@ -529,16 +538,41 @@ def _joint_name(same: Sequence[Interpretation]) -> str:
     return " or ".join(interpretation.name for interpretation in same)
 
 
+def _takes_other_numbers(replies: _Replies, is_other: Mask) -> bool:
+    """Whether the parse function takes other numbers of the replies than the audit does.
+
+    Args:
+        replies: some have numbers.
+        is_other: those whose point is in no known frame.
+    """
+    columns = replies.columns.where(is_other)
+    samples = zip(
+        columns["prediction"],
+        replies.pairs()[is_other].tolist(),
+        columns["point_frac"],
+        replies.file_wh[is_other].tolist(),
+        strict=True,
+    )
+    count = sum(is_from_other_numbers(*sample) for sample in samples)
+    return bool(count > MANY_FROM_ELSEWHERE * len(replies.columns))
+
+
 def _configured_text(
-    section: Section, agreed_share: Mapping[Interpretation, float], counts: Mapping[str, int]
+    section: Section,
+    replies: _Replies,
+    agreed_share: Mapping[Interpretation, float],
+    counts: Mapping[str, int],
 ) -> str:
     """The way in which the parse function of the config reads replies, as far as is known.
 
     Args:
         section: has the names of the frames that the function implements.
+        replies: that are audited.
         agreed_share: of the audited replies, how many it reads as each interpretation does.
         counts: of the section.
     """
+    if replies.takes_other_numbers:
+        return OTHER_NUMBERS
     if counts[OTHER] and not counts[AUDITED] and not counts[NO_POINT]:
         return OTHER
     parts = section["configured"][:1]

@@ -7,7 +7,7 @@ counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from utils.contracts import ParseFunction, Point, Record, Sizes, Status, Verdict
@@ -103,7 +103,10 @@ class ImportAudit:
         reply, _ = reply_of(record, self._scorer.postprocess)
         for dotted, parse in self._scorer.other_parsers.items():
             other = self._read(record, sizes, reply or "", parse)
-            self._agreeing[dotted] += other is not None and _is_same(other, stored, file_wh)
+            is_same = other is not None and _is_same(
+                _in_px(other, file_wh), _in_px(stored, file_wh)
+            )
+            self._agreeing[dotted] += is_same
 
     def _read(self, record: Record, sizes: Sizes, reply: str, parse: ParseFunction) -> Point | None:
         """The point that a parse function reads; None: none."""
@@ -144,7 +147,10 @@ class ImportAudit:
         if stored is None or sizes.file_wh is None or facts.get("declined"):
             return False
         point_frac = facts.get("point_frac")
-        return not point_frac or not _is_same(tuple(point_frac), stored, sizes.file_wh)
+        if not point_frac:
+            return True
+        x, y = point_frac
+        return not _is_same(frac_to_px((x, y), sizes.file_wh), _in_px(stored, sizes.file_wh))
 
     def section(self) -> dict[str, Any]:
         """Return the section of the analysis."""
@@ -271,7 +277,7 @@ class ImportAudit:
         )
 
 
-def _in_px(point: Point, file_wh: tuple[int, int]) -> Sequence[float]:
+def _in_px(point: Point, file_wh: tuple[int, int]) -> Point:
     return frac_to_px(point_as_fractions(point, file_wh), file_wh) if max(point) <= 1 else point
 
 
@@ -284,10 +290,9 @@ def _is_equal(facts: Mapping[str, Any], stored: Point, file_wh: tuple[int, int] 
     return all(abs(a - b) < NOISE for a, b in pairs)
 
 
-def _is_same(point: Point, other: Point, file_wh: tuple[int, int]) -> bool:
+def _is_same(point_px: Point, other_px: Point) -> bool:
     """Whether two points differ by rounding at most."""
-    pairs = zip(_in_px(point, file_wh), _in_px(other, file_wh), strict=True)
-    return all(abs(a - b) <= NEAR_PX for a, b in pairs)
+    return all(abs(a - b) <= NEAR_PX for a, b in zip(point_px, other_px, strict=True))
 
 
 def _is_near_border(scored: ScoredSample, sizes: Sizes) -> bool:

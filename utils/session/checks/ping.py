@@ -211,7 +211,7 @@ def _other_numbers(scored: ScoredSample, scorer: Scorer) -> str:
     if numbers is None:
         return "the unit is not known, because only the parse function finds the numbers"
     if "parse" in scorer.functions:
-        return "the parse function reads the numbers in a unit of its own"
+        return "the parse function has a unit of its own, or reads other numbers of the reply"
     if len(numbers) == 4:
         return (
             "the default parser took the first corner of a box; a ready-made one takes its centre"
