@@ -422,6 +422,11 @@ def test_answers_of_a_server_are_asked_again_where_the_user_says_so(stage):
                 refused = run.run("--retry-server", name, *more)
                 assert refused.code == 2, refused.output
                 assert all(f'"{server.place}"' in refused.output for server in servers)
+        run.model["m"]["model_path"] = paths[1]
+        refused = run.run("--retry-server", servers[0].place)
+        assert refused.code == 2
+        assert "model.m.model_path: is one address; with --retry-server, write" in refused.output
+        run.model["m"]["model_path"] = paths[1:]
         assert len(asked(*servers)) == SAMPLES
         ran = run.run("--retry-server", f"http://{servers[0].place}/v1")
     assert ran.code == 0, ran.output

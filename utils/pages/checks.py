@@ -25,7 +25,7 @@ CLEAR = {  # what is said of a section that found nothing
     "letter_bias": "no letter is favoured",
     "constant_answer": "points differ from sample to sample",
     "image_tokens": "prompts have at least the tokens of their images",
-    "server_audit": "no server answers differently from the others",
+    "server_audit": "no server answers clearly differently from the others",
     "constant_ending": "episodes end in different ways",
 }
 CIRCULAR = "circular"  # its rows are no table of a check; the overview shows them

@@ -390,11 +390,25 @@ def _judge_to_retry(options: Options, entries: Mapping[str, DataSection | None])
 
 
 def _servers_to_retry(
-    options: Options, models: Iterable[str], datasets: Collection[str]
+    options: Options, models: Mapping[str, ModelEntry | None], datasets: Collection[str]
 ) -> list[str]:
-    """Say that no stored answer is from a server of `--retry-server`."""
+    """Say that no stored answer is from a server of `--retry-server`, or a new one would not say.
+
+    The answers of a single address have no server, and replace the others in the counts.
+    """
     if not options.retry_server:
         return []
+    single = [
+        name
+        for name, entry in models.items()
+        if entry is not None and entry.imp_type == "openai" and not entry.servers
+    ]
+    if single:
+        return [
+            f"model.{name}.model_path: is one address; with --retry-server, write it as a list, "
+            '["http://..."], so that the new answers name their server, too'
+            for name in single
+        ]
     logs = [
         log
         for model in models
