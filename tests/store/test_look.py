@@ -200,6 +200,21 @@ def test_the_users_own_parse_function_reads_the_replies(tmp_path):
     assert listed_runs(stage.work_dir)[0].progress == ""
 
 
+def test_a_run_that_was_scored_in_another_way_is_shown_in_this_way(tmp_path):
+    with MockServer(some_right) as server:
+        stage = Stage.make(tmp_path, server, 5)
+        stage.data = {L2: {"mode": "all"}}
+        asked = stage.run()
+        stage.data[L2]["parse_function"] = "utils.coordinates.parse_per_mille"
+        scored = stage.run("--mode", "eval")
+        shown = look(stage, stage.folder())
+        assert TABLE.findall(asked.stdout) != TABLE.findall(scored.stdout)
+        assert TABLE.findall(shown.stdout) == TABLE.findall(scored.stdout)
+        del stage.data[L2]["parse_function"]
+        assert stage.run("--fresh").code == 0
+    assert TABLE.findall(look(stage, stage.folder()).stdout) == TABLE.findall(asked.stdout)
+
+
 @pytest.fixture(scope="module")
 def two_models(tmp_path_factory):
     """A run of two models on both levels, that nothing here may change."""

@@ -208,7 +208,9 @@ def _look_at(
     print(f'\nmodel "{logs[0].model}": {folder}')
     copy_options = replace(options, work_dir=work_dir, output=None)
     evaluations = [
-        logged_evaluation(LogOfRun(copy / log.path.name), copy_options, benchmarks, models)
+        logged_evaluation(
+            LogOfRun(copy / log.path.name), copy_options, benchmarks, models, log.config
+        )
         for log in logs
     ]
     with ExitStack() as stack:

@@ -21,9 +21,10 @@ from utils.scoring.scorer import WITHOUT_ANSWER
 from utils.scoring.write import score_sections
 from utils.session.evaluation import Evaluation
 from utils.session.prepare import BenchmarkRoom, ModelRoom, prepare
+from utils.store.derived import MANIFEST_NAME, read_json
 from utils.store.folder import RunFolder
 from utils.store.log import LoggedRun, runs_of
-from utils.store.logged_config import as_written
+from utils.store.logged_config import as_written, scored_with
 from utils.store.manifest import entry_of
 from utils.store.view import LogView, Selection
 
@@ -43,6 +44,15 @@ class LogOfRun:
     def begin(self) -> Record:
         """The record that opens its newest run."""
         return self.runs[-1].begin
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The config of its newest run, or that of a newer scoring; empty: it is not known."""
+        manifest = read_json(self.path.with_name(MANIFEST_NAME), must_be_whole=False)
+        scored_at = str((manifest.get("scoring") or {}).get("at", ""))
+        is_newer = scored_at > self.begin["started_at"]
+        of_scoring = scored_with(manifest, self.dataset) if is_newer else {}
+        return of_scoring or self.begin.get("config") or {}
 
     @property
     def model(self) -> str:
@@ -66,20 +76,24 @@ def logs_in(folder: Path) -> list[LogOfRun]:
 
 
 def logged_evaluation(
-    log: LogOfRun, options: Options, benchmarks: BenchmarkRoom, models: ModelRoom
+    log: LogOfRun,
+    options: Options,
+    benchmarks: BenchmarkRoom,
+    models: ModelRoom,
+    config: Mapping[str, Any],
 ) -> Evaluation:
-    """Return the evaluation of a logged run, by the config that its log holds.
+    """Return the evaluation of a logged run.
 
     Args:
         log: of a data set.
         options: those of the command; work-dir and what is printed are taken from them.
         benchmarks: the package.
         models: the package.
+        config: of the run, or of a later scoring.
 
     Raises:
         UserError: the config cannot be used any more.
     """
-    config = log.begin.get("config") or {}
     sections = {
         "model": {log.model: as_written((config.get("model") or {}).get(log.model))},
         "data": {log.dataset: (config.get("data") or {}).get(log.dataset)},
@@ -142,7 +156,7 @@ def figures_of_folder(
     by_dataset: dict[str, Mapping[str, Any]] = {}
     for log in logs_in(folder):
         try:
-            evaluation = logged_evaluation(log, options, benchmarks, models)
+            evaluation = logged_evaluation(log, options, benchmarks, models, log.config)
             by_dataset[log.dataset] = facts_so_far(evaluation, RunFolder(log.model, folder))
         except (UserError, StopRun) as error:
             print(f"warning: {log.path}: not scored so far ({error})", file=sys.stderr)
