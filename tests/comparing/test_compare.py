@@ -467,6 +467,7 @@ def odd_folders(home):
         ("good nowhere", "nowhere: there is no such folder"),
         ("good x=nowhere", "nowhere: there is no such folder"),
         ("good file.txt", "file.txt: is not a run folder"),
+        ("good x=out", "out: is a work-dir; name the folder of a model in it, such as out/model-a"),
         ("good empty", "empty: is not a run folder; expected <work-dir>/<model>/T<date>_G<commit>"),
         (
             "good unscored",

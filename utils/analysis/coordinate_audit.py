@@ -453,8 +453,8 @@ def _note_doubt(
         f"read as {name}, {_of_all(replies)} score {format_percent(percent(hits.mean()))} %, and "
         f"{format_percent(percent(replies.hits.mean()))} % as configured",
         detail=doubtful,
-        fix="look at the samples on these images: if nearly all of them miss, write a parse "
-        "function (docs/functions.md)",
+        fix="look at the samples on the images where the two frames differ. If nearly all of them "
+        "miss, write a parse function (docs/functions.md)",
         topic=TOPIC,
         row=row["name"],
     )

@@ -50,7 +50,8 @@ MOST_ERRORS = 10  # kinds shown in a summary
 AVERAGES = ("overall", "micro", "macro", "mean", "without")  # names that begin so are printed
 SUMMARY = {  # what is counted, and what is said of it
     "unparsed": "unparsed: counted as wrong",
-    "declined": "declined: the reply says that the element is not there. Wrong if it is there",
+    "declined": "declined: the model says that there is no such element. Right only if there is "
+    "none",
     "refused": "refused by the server: counted as wrong; --retry-refused queries them again",
     "failed": "failed: counted as wrong, {fate}",
     "missing": "missing: the import has no row for them; counted as wrong",

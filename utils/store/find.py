@@ -45,8 +45,11 @@ def find_run(path: Path) -> Path:
         "is not a run folder; expected <work-dir>/<model>/T<date>_G<commit>, or "
         "<work-dir>/<model> for its newest run"
     )
+    models = [folder for folder in _folders(path) if scored_runs(folder)]
     if not path.exists():
         why = "there is no such folder"
+    elif models:
+        why = f"is a work-dir; name the folder of a model in it, such as {models[0]}"
     elif any(map(newest_start, [path, *_folders(path)])):
         why = (
             "has a log but no scored samples. Run evaluate.py with the same --config and "

@@ -29,6 +29,8 @@ from utils.text import counted
 
 SECONDS_BETWEEN_READINGS = 2.0  # of the addresses
 SECONDS_BETWEEN_LOOKS = 5.0  # at a server that is down
+NO_ADDRESS = 'the file or folder of "servers" names no address'
+NO_ADDRESS_ADVICE = "Write one into it, or wait for one with --wait-for-server S."
 NEVER = {401, 403, 404}  # status of a server that will not answer any request
 DIFFER = '"servers_may_differ": true in the model\'s entry lets them differ'
 
@@ -218,7 +220,9 @@ class ServerPool:
         with self._lock:
             serving = self._serving()
         if not serving:
-            raise CallError("unreachable", f"no server is there: {self.why_none()}")
+            advice = "" if self._members else NO_ADDRESS_ADVICE
+            message = f"no server is there: {self.why_none()}"
+            raise CallError("unreachable", message, advice=advice)
         return serving[0]
 
     def shown(self) -> str:
@@ -238,7 +242,7 @@ class ServerPool:
                 for member in self._members.values()
                 if member.reason
             ]
-        return "; ".join(reasons) or "there is no address"
+        return "; ".join(reasons) or NO_ADDRESS
 
     def served(self) -> Mapping[str, str | int]:
         """The facts about the served model, as far as servers tell them."""

@@ -55,7 +55,7 @@ def check(plan: Plan) -> int:
     bad_count = sum(len(data.bad) for data in plan.data.values())
     if bad_count:  # as a run ends that leaves them out
         left_out = f"{counted(bad_count, 'sample')} left out, no other problems"
-        print(f"\n{left_out}{count}.{sent} --strict stops a run before it starts.")
+        print(f"\n{left_out}{count}.{sent} With --strict, such a run would not start.")
         return SOME_FAILED
     print(f"\nNo problems{count}.{sent}")
     return DONE
