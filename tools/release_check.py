@@ -45,13 +45,18 @@ def main() -> int:
         is_equal = True
         for name in names:
             python = shutil.which(name)
-            if python is None:
+            if python is None or not runs(python):
                 print(f"{name}: not here, not checked")
                 continue
             figures = installed_figures(python, wheel, home / Path(name).name)
             is_equal = is_equal and figures == expected
             print(f"{name}: {'equal' if figures == expected else shown(figures)}", flush=True)
     return 0 if is_equal else 1
+
+
+def runs(python: str) -> bool:
+    """Whether a Python on PATH runs: that of a version manager may be a script that finds none."""
+    return subprocess.run([python, "-V"], capture_output=True, check=False).returncode == 0
 
 
 def built(folder: Path) -> Path:
