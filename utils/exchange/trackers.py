@@ -13,7 +13,6 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -59,15 +58,6 @@ class Tracker(Protocol):
             state: "finished", "partial" or "stopped".
             manifest: the file, which goes along where files can.
         """
-
-
-def missing_packages(names: Sequence[str]) -> list[str]:
-    """Return a problem for each tracker whose package is not installed."""
-    return [
-        f"--log-to {name}: the package {name} is not installed; run: pip install {name}"
-        for name in names  # packages are called as their trackers
-        if find_spec(name) is None
-    ]
 
 
 def open_tracker(name: str, run: TrackedRun) -> Tracker:

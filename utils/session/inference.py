@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from utils.config.options import Options
 from utils.contracts import ModelWrapper, Record
@@ -21,9 +21,11 @@ from utils.scoring import console
 from utils.session.evaluation import Evaluation
 from utils.session.jobs import make_job
 from utils.session.plan import Plan
-from utils.session.tracking import Tracking
 from utils.store.folder import RunFolder
 from utils.store.records import end_record
+
+if TYPE_CHECKING:
+    from utils.session.tracking import Tracking
 
 
 def infer(

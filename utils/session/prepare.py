@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from utils.config.environment import odd_settings
@@ -26,7 +27,6 @@ from utils.contracts import Benchmark, DataSet, ModelWrapper, ParseFunction
 from utils.engine.gate import MOST_IN_FLIGHT
 from utils.engine.ranks.group import SHARED_TYPES, Rank
 from utils.errors import UserError
-from utils.exchange.trackers import missing_packages
 from utils.functions.signatures import parse_caller
 from utils.import_utils import check_reference, search_beside
 from utils.judging.judge import Judge
@@ -155,7 +155,7 @@ def prepare(
         *functions.problems,
         *name_collisions(model_entries),
         *work_dir_problems(options.work_dir),
-        *missing_packages(options.log_to),
+        *_missing_trackers(options.log_to),
         *model_problems,
         *judge_problems,
         *_judge_to_retry(options, data_entries),
@@ -379,6 +379,15 @@ def _doubtful(options: Options, datasets: Collection[str]) -> tuple[DoubtfulRows
     except UserError as error:
         return None, [*error.problems]
     return rows, doubtful_problems(rows, [*datasets])
+
+
+def _missing_trackers(names: Sequence[str]) -> list[str]:
+    """Return a problem for each tracker of `--log-to` whose package is not installed."""
+    return [
+        f"--log-to {name}: the package {name} is not installed; run: pip install {name}"
+        for name in names  # packages are called as their trackers
+        if find_spec(name) is None
+    ]
 
 
 def _judge_to_retry(options: Options, entries: Mapping[str, DataSection | None]) -> list[str]:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from utils.config.options import Options
 from utils.engine.ranks import runs as ranks
@@ -23,10 +24,12 @@ from utils.session.manifest_writer import write_manifest
 from utils.session.plan import Plan
 from utils.session.result import Result, report_stop
 from utils.session.score import rescore, score
-from utils.session.tracking import Tracking
 from utils.store.folder import INDEX, RunFolder, logs_by_age
 from utils.store.log import has_answer
 from utils.text import counted, file_uri
+
+if TYPE_CHECKING:
+    from utils.session.tracking import Tracking
 
 
 def run_plan(plan: Plan) -> tuple[int, list[Result]]:
@@ -138,15 +141,26 @@ def evaluate_model(
         evaluations: of the model, one for each data set.
         group: the ranks that share its samples, led by this process; None: it is alone.
     """
-    with closing(Tracking(evaluations)) as tracking, ExitStack() as stack:
+    with ExitStack() as stack:
+        tracking = _tracking(evaluations, stack)
         if plan.options.mode == "eval":
             outcomes = rescore(evaluations, stack)
         else:
             outcomes = _query_and_score(plan, evaluations, group, stack, tracking)
         is_only = len(plan.models) == 1
         finish_folders(plan.options, evaluations, outcomes, is_only_model=is_only)
-        tracking.finish(outcomes)
+        if tracking is not None:
+            tracking.finish(outcomes)
     return outcomes
+
+
+def _tracking(evaluations: Sequence[Evaluation], stack: ExitStack) -> Tracking | None:
+    """The trackers of `--log-to`, which `stack` closes; None: there are none."""
+    if not evaluations[0].options.log_to:
+        return None
+    from utils.session.tracking import Tracking
+
+    return stack.enter_context(closing(Tracking(evaluations)))
 
 
 def _query_and_score(
@@ -154,7 +168,7 @@ def _query_and_score(
     evaluations: Sequence[Evaluation],
     group: Group | None,
     stack: ExitStack,
-    tracking: Tracking,
+    tracking: Tracking | None,
 ) -> list[Result]:
     """Query and score; `stack` gets the lock on the files that are derived from the logs."""
     with ExitStack() as logs:
@@ -163,7 +177,8 @@ def _query_and_score(
         folder, jobs = open_jobs(evaluations, logs)
         if group is not None:
             ranks.begin(group, folder, jobs)
-        tracking.begin(folder, sum(len(job.samples) for job in jobs))
+        if tracking is not None:
+            tracking.begin(folder, sum(len(job.samples) for job in jobs))
         try:
             infer(evaluations, jobs, group, tracking)
         except StopRun as stop:  # of the model; its answers stay

@@ -37,7 +37,7 @@ SO_FAR, PARTIAL = "so_far/", "partial/"  # before the names of figures that are 
 
 
 class Tracking:
-    """The figures of one model's run on their way to trackers; does nothing without `--log-to`.
+    """The figures of one model's run on their way to the trackers of `--log-to`.
 
     Args:
         evaluations: of the model.
@@ -113,9 +113,8 @@ class Tracking:
 
     def _open(self, folder: RunFolder) -> None:
         self._folder = folder
-        run = _tracked_run(self._evaluations, folder) if self._names else None
-        for name in self._names if run is not None else ():
-            assert run is not None
+        run = _tracked_run(self._evaluations, folder)
+        for name in self._names:
             try:
                 self._trackers[name] = open_tracker(name, run)
             except (Exception, SystemExit) as error:  # noqa: BLE001  it may not cost the run
