@@ -343,6 +343,10 @@ class Benchmark(Protocol):
     ) -> tuple[Any, UserFunctionError | None]:
         """The result of a parse function for a reply, and why that is nothing usable, if so."""
 
+    def judged_by(self) -> Sequence[Callable[..., Any]]:
+        """The classes and functions that judge; the user's own ones are known by their code."""
+        return [type(self)]
+
     def try_scorer(self, sample: Sample) -> str:
         """Call a scorer of the user's with a sample's right answer; return what is odd, or "".
 

@@ -8,7 +8,7 @@ judge every answer, and the config names the rule of the score.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -43,6 +43,7 @@ from utils.contracts import (
     Line,
     ParseFunction,
     Point,
+    Sample,
     Sizes,
     UserFunctionError,
     Verdict,
@@ -111,6 +112,7 @@ class StepBenchmark(TableBenchmark):
         super().__init__(folder, name)
         self._rules: dict[str, Rule] = {rule: ALL_RULES[rule] for rule in self.rules}
         self._chosen = self.rules[0]
+        self._rule_of_user: Callable[..., Any] | None = None
         self._problems: list[str] = []
 
     def configure(self, settings: Mapping[str, Any]) -> None:
@@ -118,7 +120,7 @@ class StepBenchmark(TableBenchmark):
         super().configure(settings)
         chosen = settings.get("rule") or self.rules[0]
         if callable(chosen):  # a function of the user's
-            rule = rule_of_user(chosen)
+            rule, self._rule_of_user = rule_of_user(chosen), chosen
             self._rules = {rule.name: rule, **self._rules}
             chosen = rule.name
         if chosen in self._rules:
@@ -243,6 +245,27 @@ class StepBenchmark(TableBenchmark):
             answered_words=None if action is None else in_words(action),
             target=Target(boxes=truth.candidate_boxes_frac(size)),
             point_frac=None if action is None else action.point,
+        )
+
+    def judged_by(self) -> list[Callable[..., Any]]:
+        """The class, and a rule of the user's."""
+        return [*super().judged_by(), *filter(None, [self._rule_of_user])]
+
+    def try_scorer(self, sample: Sample) -> str:
+        """Call a rule of the user's with the recorded action of a step, and without an answer."""
+        if self._rule_of_user is None:
+            return ""
+        size = size_of(sample.line, sample.file_wh)
+        self.judge_step(sample.line, None, size)
+        if not self.has_phone_actions:
+            return ""
+        recorded = self.truth_of(sample.line, size).action
+        verdict = self.judge_step(sample.line, recorded, size).verdicts[self._chosen]
+        if verdict.success in (1, None):
+            return ""
+        return (
+            f"{self._chosen} says that the recorded action is wrong at {sample.line['id']}: "
+            f"{in_words(recorded)}"
         )
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:

@@ -162,7 +162,7 @@ def test_a_limit_takes_whole_episodes_where_replies_are_the_history(recorded):
 def test_a_rule_of_the_users_decides_the_score(recorded):
     recorded.module(
         "def lenient(action, truth, size):\n"
-        "    return True, None, truth.action.kind == action.kind\n",
+        "    return True, None, action is not None and truth.action.kind == action.kind\n",
         "my_rules",
     )
     recorded.data["Steps"]["rule"] = "my_rules.lenient"
@@ -174,6 +174,58 @@ def test_a_rule_of_the_users_decides_the_score(recorded):
         100,
         None,
     )
+
+
+def test_a_rule_of_the_users_gets_boxes_and_points_in_pixels_for_made_up_answers_too(recorded):
+    recorded.module(
+        "def boxed(action, truth, size):\n"
+        "    is_click = truth.action.kind == 'click'\n"
+        "    assert len(truth.boxes_px) == len(truth.boxes_frac)\n"
+        "    assert not is_click or max(truth.point_px) > 1\n"
+        "    return True, None, True\n",
+        "my_rules",
+    )
+    recorded.data["Steps"]["rule"] = "my_rules.boxed"
+    run = recorded.run("--no-report")
+    assert (run.code, recorded.scores("Steps")["SR"]) == (0, 100)
+
+
+BROKEN_RULES = [
+    ("raise KeyError('box')", "my_rules.mine raised KeyError: 'box'"),
+    ("return True, None, 3", "my_rules.mine returned (True, None, 3)"),
+    ("return True, None", "my_rules.mine returned (True, None)"),
+    ("return 'yes'", "my_rules.mine returned 'yes'"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), BROKEN_RULES)
+def test_a_rule_of_the_users_that_fails_is_named_before_any_request(recorded, line, message):
+    recorded.module(f"def mine(action, truth, size):\n    {line}\n", "my_rules")
+    recorded.data["Steps"]["rule"] = "my_rules.mine"
+    for options in ((), ("--check",)):
+        run = recorded.run(*options)
+        assert (run.code, run.requests) == (2, [])
+        assert message in run.output and "Traceback" not in run.output
+
+
+@pytest.mark.parametrize(("line", "message"), BROKEN_RULES)
+def test_a_rule_of_the_users_that_fails_at_scoring_costs_no_answer(recorded, line, message):
+    recorded.run("--no-report")
+    recorded.module(f"def mine(action, truth, size):\n    {line}\n", "my_rules")
+    recorded.data["Steps"]["rule"] = "my_rules.mine"
+    run = recorded.run("--mode", "eval")
+    assert (run.code, run.requests) == (1, [])
+    assert message in run.output and "Traceback" not in run.output
+
+
+def test_another_version_of_a_rule_of_the_users_is_told(recorded):
+    rule = "def mine(action, truth, size):\n    return True, None, {}\n"
+    recorded.module(rule.format("True"), "my_rules")
+    recorded.data["Steps"]["rule"] = "my_rules.mine"
+    recorded.run("--no-report")
+    recorded.module(rule.format("action is not None"), "my_rules")
+    run = recorded.run("--no-report", "--mode", "eval")
+    assert "these scores are by another version of my_rules.py" in run.output
 
 
 @pytest.mark.parametrize(

@@ -257,7 +257,9 @@ def _head(task: ScoringTask, view: LogView, *, is_partial: bool) -> dict[str, An
         "partial": is_partial,
         "sealed": True,
     }
-    code = own_code(type(task.data.benchmark))
+    code: dict[str, str] = {}
+    for target in task.data.benchmark.judged_by():
+        code |= own_code(target)
     if code:
         head[CODE] = code
     protocol = view.run.get("protocol", SINGLE)
@@ -381,7 +383,7 @@ def _other_rule_section(
     if before in by_rule.get("words", ()):
         figures_note = f'figures by {before} are in the table "{by_rule["title"]}"'
     else:
-        figures_note = f"figures by {before} are gone, because this scoring used one rule only"
+        figures_note = f"figures by {before} are gone, because this scoring did not use this rule"
     finding = note(
         "other_rule.replaced",
         f"the score is by the rule {rule} now; the scoring before was by {before}. This scoring "
