@@ -35,9 +35,11 @@ from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Protocol, cast
 
-from utils.contracts import World
+from utils.contracts import UserFunctionError, World
 from utils.errors import UserError
+from utils.functions.calling import call_user_function
 from utils.functions.fingerprints import code_digest, digest
+from utils.functions.names import dotted_name
 from utils.functions.signatures import taken_of, takes
 from utils.protocol import PLATFORMS, TIERS
 from utils.text import did_you_mean, listed
@@ -176,19 +178,35 @@ def tasks_of(
     """
     ids = ids_of(name, suite, level)
     if ids is None:
-        variants = cast(Any, suite).tasks(level, seeds)
+        tasks = _tasks_of_environment(suite, level, seeds)
     else:
         names = [task_id.removeprefix(f"{name}/") for task_id in ids if is_chosen(task_id)]
-        variants = suite.tasks(level, seeds, names) if names else []
-    tasks = [dict(task) for task in variants]
-    if not tasks and not ids:
-        raise UserError(f"{name} has no tasks for {level}")
+        tasks = [dict(task) for task in suite.tasks(level, seeds, names)] if names else []
+        if not ids:
+            raise UserError(f"{name} has no tasks for {level}")
     for number, task in enumerate(tasks):
         _check_task(task, f"{name}, {level}, task {task.get('id', number)!r}")
         task["id"] = f"{name}/{task['id']}"
         task["suite"] = name
         task.setdefault("apps", [])
         task.setdefault("seed", 0)
+    return tasks
+
+
+def _tasks_of_environment(suite: Suite, level: str, seeds: Sequence[int]) -> list[Task]:
+    """The tasks of a user's environment; UserError: there are none, or its method fails."""
+    name = f"{dotted_name(cast(Any, suite.open_world))}.tasks"
+    try:
+        variants = call_user_function("tasks", cast(Any, suite).tasks, level, seeds)
+        tasks = [dict(task) for task in variants]
+    except UserFunctionError as failure:
+        raise UserError(f"environment: {name} {failure.summary}") from None
+    except (TypeError, ValueError):
+        raise UserError(
+            f"environment: {name} returned {variants!r:.100}; expected a list of dicts"
+        ) from None
+    if not tasks:
+        raise UserError(f"environment: {name} returned no tasks for {level}")
     return tasks
 
 

@@ -39,7 +39,6 @@ def scored(work_dir, model, average, *, checkpoint="", partial=False, low=None, 
         ("run7-step-1000", "", "run7", 1000),
         ("qwen2.5-vl-7b_checkpoint-20", "", "qwen2.5-vl-7b", 20),
         ("m-global_step40", "", "m", 40),
-        ("step-10k", "", "step-10k", 10_000),
         ("m", "/ckpts/run3/iter_0000900/hf", "m", 900),
         ("m-epoch3-step-70", "", "m-epoch3", 70),
     ],
@@ -51,6 +50,16 @@ def test_the_step_stands_in_the_name_or_in_the_checkpoint(
     scored(tmp_path, "other-step-1", 50.0)
     training = read_training([str(tmp_path)])
     assert (series, step) in [(run.series, run.step) for run in training.checkpoints]
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_names_that_are_steps_alone_are_one_series(tmp_path, is_named):
+    folders = {step: scored(tmp_path / "run7", f"step{step}", 50.0) for step in ("500", "10k")}
+    paths = [str(tmp_path / "run7")]
+    if is_named:
+        paths = [f"step-{step}={folder}" for step, folder in folders.items()]
+    places = [(run.series, run.step) for run in read_training(paths).checkpoints]
+    assert places == [("run7", 500), ("run7", 10_000)]
 
 
 def test_one_model_in_a_work_dir_for_each_step_is_one_series(tmp_path):

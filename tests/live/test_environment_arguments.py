@@ -60,6 +60,7 @@ def test_arguments_and_version_decide_whether_stored_episodes_stand(stage, monke
             {"environment_args": {"machine": "vm", "bus": 1}},
             "is made as f(shots, machine=..., bus=...), by environment_args, but is defined as",
         ),
+        ({"environment_args": {"machine": "vm", "mosts": 2}}, 'did you mean "most"?'),
         ({"environment_args": {}}, "argument: 'machine'"),
         (
             {"environment_args": ["vm"]},
@@ -76,6 +77,34 @@ def test_what_cannot_be_is_said_by_a_check(stage, change, why):
     checked = stage.run("--check")
     assert checked.code == 2
     assert why in checked.output and "Traceback" not in checked.output
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (
+            "raise OSError('no disk')",
+            "worlds.Odd.tasks raised OSError: no disk (worlds.py, line 5)",
+        ),
+        ("return 3", "worlds.Odd.tasks returned 3; expected a list of dicts"),
+        ("return []", "worlds.Odd.tasks returned no tasks for L3"),
+    ],
+)
+def test_a_world_whose_tasks_cannot_be_had_is_named(stage, body, why):
+    source = f"""
+    from tests.support.standin import Boxes
+    class Odd(Boxes):
+        @staticmethod
+        def tasks(level, seeds):
+            {body}
+    """
+    stage.code.mkdir()
+    stage.module(source, "worlds")
+    stage.data[L3] = {"environment": "worlds.Odd"}
+    for options in ((), ("--check",)):
+        ran = stage.run(*options)
+        assert ran.code == 2
+        assert why in ran.output and "Traceback" not in ran.output
 
 
 # -- seeds that are announced afterwards -----------------------------------------------------------

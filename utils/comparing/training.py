@@ -139,14 +139,16 @@ def _place_of(
     """
     entry = ((manifest.get("config") or {}).get("model") or {}).get(model) or {}
     checkpoint = str(entry.get("model_path") or "") if isinstance(entry, dict) else ""
-    for text in (name, model, checkpoint, folder.resolve().parent.parent.name):
+    work_dir = folder.resolve().parent.parent.name
+    for text in (name, model, checkpoint, work_dir):
         matches = [*STEP.finditer(text)]
         if not matches:
             continue
         last = matches[-1]
         series = model
         if text in (name, model):
-            series = (text[: last.start()] + text[last.end() :]).strip("-_. ") or model
+            # A name such as step1000 says nothing of its series.
+            series = (text[: last.start()] + text[last.end() :]).strip("-_. ") or work_dir
         return series, int(last[1]) * (1000 if last[2] else 1)
     return None
 

@@ -20,6 +20,7 @@ from utils.contracts import KWARGS_READ, ParseFunction
 from utils.errors import UserError
 from utils.functions.calling import call_user_function
 from utils.functions.names import dotted_name
+from utils.text import did_you_mean
 
 Kind = Literal[
     "prompt",
@@ -223,7 +224,9 @@ def _mismatch(
     except TypeError as error:
         reason = str(error)
     if "unexpected keyword" in reason:
-        reason += "; add **kwargs to its parameters"
+        unknown = set(keywords) - set(signature.parameters)
+        hints = (did_you_mean(word, signature.parameters) for word in sorted(unknown))
+        reason += next(filter(None, hints), "; add **kwargs to its parameters")
     short = [  # annotations and defaults can be long
         parameter.replace(annotation=parameter.empty, default=parameter.empty)
         for parameter in signature.parameters.values()

@@ -529,7 +529,7 @@ def _table_link(
         return link | {field: label for label, field in fields.items()}
     if row in ROWS_BY_FEASIBILITY:  # no filter selects these episodes
         return None
-    if column in PLATFORM_LABELS:
+    if column != table["columns"][-1]:
         link["platform"] = column
     if row in SPLITS:
         link["split"] = row
