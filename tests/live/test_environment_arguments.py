@@ -84,7 +84,7 @@ def test_what_cannot_be_is_said_by_a_check(stage, change, why):
     [
         (
             "raise OSError('no disk')",
-            "worlds.Odd.tasks raised OSError: no disk (worlds.py, line 5)",
+            "worlds.Odd.tasks raised OSError: no disk (worlds.py, line 6)",
         ),
         ("return 3", "worlds.Odd.tasks returned 3; expected a list of dicts"),
         ("return []", "worlds.Odd.tasks returned no tasks for L3"),
