@@ -141,6 +141,8 @@ def test_a_csv_of_points_wants_their_frame(tmp_path, root):
     assert "To score again with another parse function" not in points.stdout
     counts = counts_of(import_folder(tmp_path))
     assert (counts["right"], counts["points only"]) == (6, 6)
+    (analysis,) = import_folder(tmp_path).glob("*_analysis*.json")
+    assert "coordinate_audit" not in json.loads(analysis.read_text("utf-8"))
 
 
 def test_a_format_of_ones_own_is_a_function_that_yields_rows(tmp_path, root):

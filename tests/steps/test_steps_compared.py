@@ -7,6 +7,7 @@ import pytest
 from tests.steps.conftest import right
 from tests.support.browser import tabs_of
 from tests.support.mock_server import Reply
+from utils.comparing.runs import read_runs
 from utils.session.compare import main as compare
 
 
@@ -51,9 +52,21 @@ def test_what_was_recorded_and_what_was_answered_stand_in_words(compared):
     assert "read as: drag(0.500, 0.300, 0.500, 0.700)" in compared
 
 
+def test_runs_are_told_apart_by_the_rules_that_differ_alone(recorded):
+    recorded.data["Others"] = {**recorded.data["Steps"], "rule": "qwen"}
+    work_dirs = []
+    for rule in ("os_atlas", "ui_s1"):
+        recorded.data["Steps"]["rule"] = rule
+        work_dirs.append(str(recorded.home / f"by_{rule}"))
+        assert recorded.run("--no-report", "--work-dir", work_dirs[-1]).code == 0
+    folders = [f"{work_dir}/m" for work_dir in work_dirs]
+    assert [run.label for run in read_runs(folders)] == ["m (rule os_atlas)", "m (rule ui_s1)"]
+
+
 def test_a_ping_shows_both_actions(recorded):
     run = recorded.run("--check", "--ping")
     assert run.code == 0
+    assert "a unit of its own" not in run.output
     assert (
         'read as: open_app("Shoe Shop"), wanted: open_app("Shoe Shop"), verdict: hit' in run.output
     )

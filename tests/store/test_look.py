@@ -74,7 +74,7 @@ def test_a_run_that_is_going_on_is_scored_so_far_and_left_as_it_is(tmp_path):
             assert contents(stage.work_dir) == before
             assert (result.code, result.stderr) == (0, ""), result.output
             assert "45 of 45 samples (100.0 %)" in result.stdout
-            assert "5 of 30 samples (16.7 %); not ended, last written to" in result.stdout
+            assert "5 of 30 samples (16.7 %); running, last answer" in result.stdout
             assert "n = 5 (partial)" in result.stdout
             assert "not begun" not in result.stdout
             assert "25 samples of this run have not been queried yet\n" in result.stdout
@@ -102,7 +102,7 @@ def test_a_data_set_that_waits_its_turn_has_not_begun(tmp_path):
         finally:
             server.release()
             finish(process)
-    assert re.search(r"^\w+: 2 of 15 samples \(13.3 %\); not ended", result.stdout, re.MULTILINE)
+    assert re.search(r"^\w+: 2 of 15 samples \(13.3 %\); running", result.stdout, re.MULTILINE)
     assert f"{L2}: 0 of 10 samples (0.0 %); not begun: this run has no answer" in result.stdout
 
 
@@ -110,8 +110,8 @@ def test_a_run_that_has_lost_its_server_has_stopped(tmp_path):
     stage = Stage.make(tmp_path, NOBODY)
     assert stage.run("--data", L2, "--retry", "0", "--outage", "0").code == 1
     result = look(stage, stage.work_dir / "m")
-    assert "samples (0.0 %); stopped, last written to " in result.stdout
-    assert "not ended" not in result.stdout
+    assert "samples (0.0 %); stopped, last answer " in result.stdout
+    assert "running" not in result.stdout
     assert listed_runs(stage.work_dir)[0].state == "stopped"
 
 
@@ -127,7 +127,7 @@ def test_what_a_killed_run_left_behind_is_scored(tmp_path):
     before = contents(stage.work_dir)
     result = look(stage, stage.work_dir / "m")
     assert contents(stage.work_dir) == before
-    assert "4 of 6 samples (66.7 %); stopped, last written to " in result.stdout
+    assert "4 of 6 samples (66.7 %); stopped, last answer " in result.stdout
     assert " left" not in result.stdout.partition("\n\n")[0]
     assert "n = 4 (partial)" in result.stdout
 

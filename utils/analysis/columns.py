@@ -96,6 +96,7 @@ class AuditSettings:
     scored_kinds: tuple[str, ...] = ()  # kinds of samples whose hits count; (): all
     image_rule: ResizeStep | None = None  # how the model's processor resizes; None: not known
     as_option: bool = False  # the run has no config file: `--set` changes a setting
+    has_replies: bool = True  # False: an import of points alone
     is_read_by_recipe: bool = False  # what is unparsed, by another function: no other is advised
 
 

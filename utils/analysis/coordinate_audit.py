@@ -245,8 +245,13 @@ def _candidates(*, knows_grid: bool) -> list[Interpretation]:
     ]
 
 
-def coordinate_audit(columns: SampleColumns, settings: AuditSettings) -> Section:
-    """Return the section: what the replies score in every frame, and whether another one fits."""
+def coordinate_audit(columns: SampleColumns, settings: AuditSettings) -> Section | None:
+    """Return the section: what the replies score in every frame, and whether another one fits.
+
+    None of points that were imported without their replies: their frame was converted.
+    """
+    if not settings.has_replies:
+        return None
     without_box = columns.without_one_box()
     answered = columns.with_one_box().answered()
     # Points of a crop say nothing about frames of the image.

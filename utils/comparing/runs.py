@@ -194,7 +194,7 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
     requested = requested_runs([str(argument) for argument in arguments])
     files = [whole_scorings(run.folder) for run in requested]
     models = [next(iter(files_of_run.values())).model for files_of_run in files]
-    labels = _labels(requested, models, [_rules_text(files_of_run) for files_of_run in files])
+    labels = _labels(requested, models, [_rules_of(files_of_run) for files_of_run in files])
     return [
         _compared_run(run, label, model, files_of_run)
         for run, label, model, files_of_run in zip(requested, labels, models, files, strict=True)
@@ -344,13 +344,15 @@ def _unanswered(samples: Iterable[Facts]) -> int:
     return sum(answer.get("verdict") is None for answer in answers)
 
 
-def _labels(runs: Sequence[RequestedRun], models: Sequence[str], rules: Sequence[str]) -> list[str]:
+def _labels(
+    runs: Sequence[RequestedRun], models: Sequence[str], rules: Sequence[Mapping[str, str]]
+) -> list[str]:
     """Return a name for each run: the given one or the model's, with what tells it from others.
 
     Args:
         runs: as they were named.
         models: of each run.
-        rules: those that each run was scored by; "" where its data have none.
+        rules: those that each run was scored by, by data set; only recorded steps have some.
     """
     names = {run.name for run in runs}
     labels: list[str] = []
@@ -371,29 +373,45 @@ def _labels(runs: Sequence[RequestedRun], models: Sequence[str], rules: Sequence
     return [printable(label + _mark(run)) for label, run in zip(labels, runs, strict=True)]
 
 
-def _text_apart(runs: Sequence[RequestedRun], rules: Sequence[str], run: RequestedRun) -> str:
+def _text_apart(
+    runs: Sequence[RequestedRun], rules: Sequence[Mapping[str, str]], run: RequestedRun
+) -> str:
     """The label that distinguishes a run from others of its model: score rule, folder or work-dir.
 
     Args:
         runs: all runs of the model.
-        rules: the rule of each run's score.
+        rules: those of each run's scores, by data set.
         run: the run to label.
     """
     folders = [other.folder.resolve() for other in runs]
     names = [folder.name for folder in folders]
     work_dirs = [folder.parent.parent.name for folder in folders]
-    candidates = [list(rules), names, work_dirs] if all(rules) else [names, work_dirs]
+    datasets = dict.fromkeys(dataset for rules_of_run in rules for dataset in rules_of_run)
+    differing = [
+        dataset
+        for dataset in datasets
+        if len({rules_of_run.get(dataset) for rules_of_run in rules}) > 1
+    ]
+    rule_texts = [_rules_text(rules_of_run, differing) for rules_of_run in rules]
+    candidates = [rule_texts, names, work_dirs] if all(rule_texts) else [names, work_dirs]
     for texts in candidates:
         if len(set(texts)) == len(runs):
             return texts[runs.index(run)]
     return run.folder.resolve().name
 
 
-def _rules_text(files: Mapping[str, ScoredFiles]) -> str:
-    """The rules that recorded steps were scored by: `rule qwen`; "" of other data."""
-    tables = [files_of_set.analysis.get("table") or {} for files_of_set in files.values()]
-    rules = list(dict.fromkeys(table["rule"] for table in tables if "rule" in table))
-    return f"rule {', '.join(rules)}" if rules else ""
+def _rules_of(files: Mapping[str, ScoredFiles]) -> dict[str, str]:
+    """The rules that recorded steps were scored by, by data set; other data have none."""
+    tables = {
+        name: files_of_set.analysis.get("table") or {} for name, files_of_set in files.items()
+    }
+    return {name: table["rule"] for name, table in tables.items() if "rule" in table}
+
+
+def _rules_text(rules: Mapping[str, str], datasets: Sequence[str]) -> str:
+    """The rules of some data sets in words: `rule qwen`; "" where it has none of them."""
+    names = list(dict.fromkeys(rules[dataset] for dataset in datasets if dataset in rules))
+    return f"rule {', '.join(names)}" if names else ""
 
 
 def _mark(run: RequestedRun) -> str:

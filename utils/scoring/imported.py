@@ -49,6 +49,7 @@ class ImportAudit:
         self._examples: list[dict[str, Any]] = []
         self._agreeing: Counter[str] = Counter()  # points of the file, by parse function
         self._tried = 0
+        self.has_replies = False  # of a file of points alone there are none
 
     def add(self, record: Record, scored: ScoredSample) -> None:
         """Count what a sample shows."""
@@ -58,6 +59,7 @@ class ImportAudit:
         counts["missing"] += record["status"] == Status.MISSING
         counts["answered"] += record["status"] == Status.OK
         is_there = record["status"] != Status.MISSING
+        self.has_replies = self.has_replies or record.get("raw") is not None
         counts["nothing read"] += is_there and verdict not in (Verdict.HIT, Verdict.MISS)
         origin = record.get("origin") or {}
         sizes = sizes_of(record)

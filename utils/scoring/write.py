@@ -182,7 +182,8 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
             columns, questions = _judged(
                 task, records, scorer, add, keeps_facts=circular is not None, imported=imported
             )
-        analysis = _analysis(task, columns, head, scorer, view)
+        has_replies = imported is None or imported.has_replies
+        analysis = _analysis(task, columns, head, scorer, view, has_replies=has_replies)
         if imported is not None:
             analysis[IMPORTED] = finite(as_json(imported.section()))
         is_whole = records.is_all(data.repeats) and not scorer.has_failures
@@ -321,6 +322,8 @@ def _analysis(
     head: Mapping[str, Any],
     scorer: Scorer,
     view: LogView,
+    *,
+    has_replies: bool,
 ) -> dict[str, Any]:
     """Return the sections of a data set as JSON, and what the replies have shown.
 
@@ -335,7 +338,8 @@ def _analysis(
         benchmark.scored_kinds,
         scorer.image_rule,
         scorer.as_option,
-        scorer.is_read_by_recipe,
+        has_replies=has_replies,
+        is_read_by_recipe=scorer.is_read_by_recipe,
     )
     sections, single_runs = score_sections(benchmark, columns, view.repeats)
     analysis: dict[str, Any] = {"head": head, **sections}

@@ -24,7 +24,7 @@ from utils.errors import DONE, SOME_FAILED, UserError
 from utils.geometry.images import expand_home
 from utils.judging.judge import FOLDER as JUDGE
 from utils.pages.all_runs import is_being_written, run_folders
-from utils.protocol import noun_of
+from utils.protocol import ACTING, noun_of
 from utils.scoring.console import duration, pace
 from utils.session.evaluation import Evaluation
 from utils.session.prepare import BenchmarkRoom, ModelRoom
@@ -40,6 +40,7 @@ from utils.text import counted, format_share, local_time
 
 MARK = ".look"  # in a folder of `--output`: copies, which the next look replaces
 DERIVED = ("report", "export", "source", JUDGE)  # folders of a run that hold no screenshots
+NOUNS_OF_QUESTIONS = ("question", "task")
 SILENT_S = 600.0  # a run that has written nothing for so long waits for something
 
 
@@ -258,21 +259,25 @@ def _progress_text(
     """
     samples = len(view.covered)
     answered = samples - view.missing
-    noun = noun_of(evaluation.benchmark.level)
+    level, repeats = evaluation.benchmark.level, view.repeats
+    # Of several answers to each question, those are counted that have all.
+    noun = noun_of(level) if repeats == 1 else NOUNS_OF_QUESTIONS[level in ACTING]
     share = format_share(answered, samples or 1)
     text = f"{answered} of {counted(samples, noun)} ({share} %)"
+    if repeats > 1:
+        text += f" with all {repeats} answers"
     if view.end:
         return f"{text}; ended {local_time(str(view.end.get('ended_at')))}"
     silent_s = max(0.0, time.time() - written_s)
-    last_written = f"last written to {duration(silent_s)} ago"
+    last_answer = f"last answer {duration(silent_s)} ago"
     if not is_running:
-        return f"{text}; stopped, {last_written}: the same command continues from there"
+        return f"{text}; stopped, {last_answer}: the same command continues from there"
     new = [answer for answer in LogIndex(path).answers if answer.seq == view.run.get("seq")]
     if not new:
         return f"{text}; not begun: this run has no answer to it yet"
-    text += f"; not ended, {last_written}"
+    text += f"; running, {last_answer}"
     if silent_s > SILENT_S:
-        return f"{text}: the run waits"
+        return f"{text}: it waits"
     times = [datetime.fromisoformat(answer.asked_at) for answer in new if answer.asked_at]
     took_s = written_s - min(times).timestamp() if times else 0.0
     done = len({question_of(answer.key) for answer in new})

@@ -27,6 +27,7 @@ from utils.engine.jobs import Job
 from utils.engine.retry_policy import is_away
 from utils.errors import ScorerError, UserError
 from utils.findings import Finding, Severity, warning
+from utils.functions.names import is_own
 from utils.geometry.resizing import ResizeStep
 from utils.reply_numbers import numbers_of_reply
 from utils.scoring.samples import facts_of
@@ -196,6 +197,8 @@ def _point_lines(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
         return [f"{heading} {target}"]
     frame = _frame_taken(record, scored, scorer, file_wh)
     parse = scorer.functions.get("parse")
+    if not frame and parse is not None and is_own(parse):  # it has a known unit, and its own form
+        return [f"{heading} point {_px_text(point_frac, file_wh)}; {target}"]
     if not frame:
         taken = _other_numbers(scored, scorer)
     elif parse is None or parse in scorer.benchmark.parse_functions:
