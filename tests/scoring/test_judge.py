@@ -354,6 +354,17 @@ def test_mode_eval_asks_nothing(lab):
     assert {facts["judge"]["status"] for facts in judged.samples} == {"read"}
 
 
+def test_a_scoring_without_the_judge_says_which_score_is_gone(lab):
+    judged = lab(["yes", "no", "maybe"])
+    judged.run()
+    requests = len(judged.judge.requests)
+    alone = judged.run("--mode", "eval", match_mode="exact_match")
+    assert "the score with the judge (33.33 %) is gone, because this scoring has no" in alone.output
+    assert "is gone" not in judged.run("--mode", "eval", match_mode="exact_match").output
+    assert "is gone" not in judged.run("--mode", "eval").output
+    assert len(judged.judge.requests) == requests
+
+
 def test_check_pings_the_judge(lab):
     def judge(request):
         return Reply('{"choice": "B"}' if "blue one" in request.text else "?")

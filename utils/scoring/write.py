@@ -372,7 +372,11 @@ def _replaced_sections(file: Path, analysis: Mapping[str, Any]) -> dict[str, Any
         analysis: of this scoring.
     """
     before = read_json(file, must_be_whole=False)
-    return {**_other_rule_section(before, analysis), **_other_code_section(before, analysis)}
+    return {
+        **_other_rule_section(before, analysis),
+        **_other_code_section(before, analysis),
+        **_without_judge_section(before, analysis),
+    }
 
 
 def _other_rule_section(
@@ -394,6 +398,23 @@ def _other_rule_section(
         f"replaced the files and the report; {figures_note}",
     )
     return {"other_rule": as_json({"title": "Rule of the score", FINDINGS: [finding]})}
+
+
+def _without_judge_section(
+    analysis_before: Mapping[str, Any], analysis: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a section that names a judge's score that this scoring has no more; else none."""
+    overall = (analysis_before.get(SECOND_READING) or {}).get("overall")
+    if not overall or SECOND_READING in analysis:
+        return {}
+    finding = note(
+        "without_judge.replaced",
+        f"the score with the judge ({format_percent(overall['value'])} %) is gone, because this "
+        "scoring has no judge",
+        detail="the judge's replies are kept; the same command with the judge in the config asks "
+        "for none of them again",
+    )
+    return {"without_judge": as_json({"title": "Score with a judge", FINDINGS: [finding]})}
 
 
 def _other_code_section(
