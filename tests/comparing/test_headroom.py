@@ -1,12 +1,13 @@
 """`compare.py --headroom`: rows that all miss, and rows on which all agree against the table."""
 
+import csv
 import json
 
 import pytest
 
 from tests.support.finished import L1, L2, make_run
 from tests.support.report_runs import l1_sample, l2_sample
-from utils.comparing.headroom import FILE, headrooms_of
+from utils.comparing.headroom import FILE, WRONG_FILE, headrooms_of
 from utils.comparing.runs import read_runs
 from utils.session.compare import main
 
@@ -71,6 +72,23 @@ def test_rows_on_which_most_agree_against_the_table_are_doubtful(tmp_path):
     [a, *_] = result.runs
     assert (a.rows, a.rows_left) == (25, 23)
     assert (a.all_rows.value, round(a.without_doubtful.value, 2)) == (84.0, 91.3)
+
+
+def test_a_file_has_the_rows_that_no_strong_run_has_right(tmp_path, capsys):
+    paths = folders(
+        tmp_path,
+        {
+            "a": [ELSEWHERE, FAR, RIGHT],
+            "b": [ELSEWHERE, ELSEWHERE, NOWHERE],
+            "c": [ELSEWHERE, NOWHERE, NOWHERE],
+        },
+    )
+    command = [*map(str, paths), "--headroom", "--format", "csv", "--output", str(tmp_path / "c")]
+    assert main(command) == 0
+    assert WRONG_FILE in capsys.readouterr().out
+    with (tmp_path / "c" / WRONG_FILE).open(encoding="utf-8") as file:
+        rows = [(row["dataset"], row["index"], row["doubtful"]) for row in csv.DictReader(file)]
+    assert rows == [(L2, "0", "True"), (L2, "1", "False")]
 
 
 def test_two_runs_that_agree_are_not_enough(tmp_path):

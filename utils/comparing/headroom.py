@@ -14,6 +14,7 @@ from typing import Any
 
 from utils.analysis.intervals import interval
 from utils.analysis.paired import MOST
+from utils.comparing.files import as_csv
 from utils.comparing.pairing import SamplePair
 from utils.comparing.runs import ComparedRun, ScoredSet
 from utils.comparing.words import one_line, wrapped
@@ -23,7 +24,11 @@ from utils.scoring.console import grid
 from utils.scoring.doubtful import FORMAT
 from utils.text import counted, format_interval, format_percent, printable
 
-FILE = "doubtful_rows.json"
+FILE, WRONG_FILE = "doubtful_rows.json", "wrong_in_all_runs.csv"
+WRONG_COLUMNS = (
+    *("dataset", "key", "index", "id", "image", "platform", "app", "split", "kind", "text"),
+    "doubtful",
+)
 FEWEST_RUNS = 3
 STRONG_POINTS = 20.0  # a run is strong if its accuracy is so near that of the best
 NEAR_SHARE = 0.01  # of the image's diagonal: answers so near one another mean one place
@@ -123,6 +128,7 @@ class Headroom:
     missed_alike: RowShare
     doubtful_share: RowShare
     doubtful: Sequence[DoubtfulRow]
+    wrong_in_all: Sequence[Facts]  # of one of the strong runs
     runs: Sequence[OfOneRun]
 
     @property
@@ -179,6 +185,20 @@ def file_content(headrooms: Sequence[Headroom]) -> dict[str, Any]:
         "rule": RULE,
         "datasets": {headroom.dataset: headroom.as_json() for headroom in headrooms},
     }
+
+
+def wrong_in_all_csv(headrooms: Sequence[Headroom]) -> str:
+    """Return a line for each row that no strong run has right."""
+    rows = (
+        {
+            "dataset": headroom.dataset,
+            **facts,
+            "doubtful": any(row.key == facts["key"] for row in headroom.doubtful),
+        }
+        for headroom in headrooms
+        for facts in headroom.wrong_in_all
+    )
+    return as_csv(WRONG_COLUMNS, rows)
 
 
 def as_text(headrooms: Sequence[Headroom]) -> str:
@@ -244,6 +264,7 @@ def _headroom(dataset: str, runs: Sequence[ComparedRun], strong: Sequence[Compar
         missed_alike=RowShare.of([key in near for key in keys], images),
         doubtful_share=RowShare.of([key in names for key in keys], images),
         doubtful=doubtful,
+        wrong_in_all=[first[key] for key in keys if not right[key]],
         runs=[_with_and_without(run, dataset, names, run in strong) for run in runs],
     )
 

@@ -189,6 +189,8 @@ def _write_files(
     if headrooms is not None and "csv" in options.format:
         files.append(output / headroom.FILE)
         write_json(files[-1], headroom.file_content(headrooms))
+        wrong = headroom.wrong_in_all_csv(headrooms)
+        files.append(write_text(output / headroom.WRONG_FILE, wrong))
     if options.why:
         for a, b in combinations(runs, 2):
             if options.all_pairs or a is runs[0]:
