@@ -112,7 +112,7 @@ def test_both_ways_to_one_checkpoint_are_equal_or_the_cause_of_what_differs_is_n
     for line in (
         "4 x prompt tokens: ",
         "other pixel limits, another chat template",
-        "setting             kwargs.max_pixels 50176 in differing, unset in served",
+        "setting             kwargs.max_pixels: 50176 (in differing), unset (in served)",
     ):
         assert line in differing.output, differing.output
     assert "image sent" not in differing.output and " x messages" not in differing.output

@@ -81,4 +81,4 @@ def test_links_of_the_page_lead_to_the_answers_that_it_shows(
 
 def test_a_note_says_which_answer_is_shown(tmp_path):
     notes = compare(runs_with(tmp_path, "xx.", "...")).notes
-    assert json.dumps(notes).count("the answer shown agrees with most") == 2
+    assert json.dumps(notes).count("The answer shown is one of this majority") == 2

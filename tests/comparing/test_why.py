@@ -36,25 +36,25 @@ def facts(reply="(0.5, 0.3)", **more):
             facts(prompt=[SYSTEM, *QUESTION]),
             facts(),
             "messages",
-            "a sends system text 'You are a GUI agent.', b user image",
+            "a sends system text 'You are a GUI agent.'; b sends user image",
         ),
         (
             facts(),
             facts(prompt=[SYSTEM, *QUESTION]),
             "messages",
-            "a sends user image, b system text 'You are a GUI agent.'",
+            "a sends user image; b sends system text 'You are a GUI agent.'",
         ),
         (
             facts(),
             facts(prompt=[QUESTION[0], {**QUESTION[1], "value": "Click it."}]),
             "messages",
-            "a sends user text 'Where is it?', b user text 'Click it.'",
+            "a sends user text 'Where is it?'; b sends user text 'Click it.'",
         ),
         (
             facts(),
             facts(prompt=QUESTION[:1]),
             "messages",
-            "a sends user text 'Where is it?', b no more",
+            "a sends user text 'Where is it?'; b sends no more",
         ),
         (facts(), facts(prompt=[]), "", ""),
         (facts(), facts(sent_wh=[200, 150]), "image sent", "400x300 in a, 200x150 in b"),
@@ -207,14 +207,14 @@ ELSEWHERE = {**SMALLER, "point_frac": [0.1, 0.2]}
             facts(**ELSEWHERE),
             "parse",
             "point 50.0, 30.0 % in a, point 10.0, 20.0 % in b, of the same reply: "
-            f"{L2}.parse_function mine.old in a, mine.new in b",
+            f"{L2}.parse_function: mine.old (in a), mine.new (in b)",
         ),
         (
             parsers(None, "mine.new"),
             facts(),
             facts(**ELSEWHERE),
             "parse",
-            f"{L2}.parse_function unset in a, mine.new in b",
+            f"{L2}.parse_function: unset (in a), mine.new (in b)",
         ),
         # the same function may go by the size of the image sent; other replies are read otherwise
         (parsers("mine.old", "mine.old"), facts(), facts(**ELSEWHERE), "messages", "a sends"),
@@ -228,7 +228,7 @@ def test_equal_replies_that_are_read_otherwise_are_put_down_to_the_parse_functio
     [pair] = differing(tmp_path, facts_a, facts_b, **functions)
     assert (pair["cause"], expected in pair["detail"]) == (cause, True), pair
     in_a, in_b = (entry.get("parse_function", {}).get(L2, "unset") for entry in functions.values())
-    line = f"  function            {L2}.parse_function {in_a} in a, {in_b} in b\n"
+    line = f"  function            {L2}.parse_function: {in_a} (in a), {in_b} (in b)\n"
     assert (line in capsys.readouterr().out) == (in_a != in_b)
 
 
@@ -236,38 +236,48 @@ def test_equal_replies_that_are_read_otherwise_are_put_down_to_the_parse_functio
     ("model_a", "model_b", "cause", "expected"),
     [
         (local(), served(), "reply", "dtype, attention kernel or batching"),
-        (local(), served(max_tokens=4), "settings", "max_tokens 8 in a, 4 in b"),
+        (local(), served(max_tokens=4), "settings", "max_tokens: 8 (in a), 4 (in b)"),
         (
             local(do_sample=True, temperature=0.7),
             served(),
             "settings",
-            "temperature 0.7 in a, 0 in b",
+            "temperature: 0.7 (in a), 0 (in b)",
         ),
         (local(temperature=0.7), served(), "reply", ""),  # transformers does not heed it
-        (local(num_beams=3), served(), "settings", "num_beams 3 in a, unset in b"),
+        (local(num_beams=3), served(), "settings", "num_beams: 3 (in a), unset (in b)"),
         (
             local(),
             served(extra_body={"min_tokens": 4}),
             "settings",
-            "min_tokens unset in a, 4 in b",
+            "min_tokens: unset (in a), 4 (in b)",
         ),
         (
             local(),
             served(extra_body={"x": [{"factor": 32, "on": True}]}),
             "settings",
-            'x unset in a, [{"factor": 32, "on": true}] in b',
+            'x: unset (in a), [{"factor": 32, "on": true}] (in b)',
         ),
         (
             served({"resize": {"to": None}}),
             served({"resize": "é"}),
             "settings",
-            'kwargs.resize {"to": null} in a, é in b',
+            'kwargs.resize: {"to": null} (in a), é (in b)',
         ),
-        (served({"max_pixels": 9}), served(), "settings", "kwargs.max_pixels 9 in a, unset in b"),
-        (local("float32"), local("float16"), "settings", "dtype float32 in a, float16 in b"),
+        (
+            served({"max_pixels": 9}),
+            served(),
+            "settings",
+            "kwargs.max_pixels: 9 (in a), unset (in b)",
+        ),
+        (local("float32"), local("float16"), "settings", "dtype: float32 (in a), float16 (in b)"),
         (local("float32"), served(), "reply", ""),  # a server's own business
         (local("float32"), local("auto"), "reply", ""),
-        (endpoint("acme-2b"), endpoint("acme-7b"), "settings", "model acme-2b in a, acme-7b in b"),
+        (
+            endpoint("acme-2b"),
+            endpoint("acme-7b"),
+            "settings",
+            "model: acme-2b (in a), acme-7b (in b)",
+        ),
         (local(), {**served(), **endpoint("acme-7b")}, "reply", ""),
     ],
 )

@@ -372,7 +372,7 @@ def test_check_pings_the_judge(lab):
     judged = lab(["yes", "B", "B"], judge)
     output = judged.run("--check", "--ping").stdout
     assert (
-        "judge, prompt l1-extract/1; at most 1000 requests a run, about unparsed replies first"
+        "judge, prompt l1-extract/1; at most 1000 requests a run: first for unparsed replies"
         in output
     )
     assert "the judge reads 'It is the blue one.' as B" in output

@@ -25,7 +25,8 @@ SECTION = "repeats"  # of an analysis and of a score file
 SHOWN = (1, 2, 4)  # of the k, and the last one: the table has these, the files have all
 MEANING = (
     "pass@k: right in at least one of k answers; pass^k: right in all of k; agreement: the share "
-    "of pairs of answers that agree. Each question counts once"
+    "of pairs of answers that agree; an unparsed reply agrees with no other. Each question counts "
+    "once"
 )
 
 

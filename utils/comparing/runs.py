@@ -71,8 +71,8 @@ class ScoredSet:
         if self.repeats > 1:
             notes.append(
                 f"{self.repeats} answers to each question. Differences use the mean of a "
-                "question's answers. A question is listed as right if most of its answers are; "
-                "the answer shown agrees with most"
+                "question's answers. A question is listed as right if most of its answers are "
+                "right. The answer shown is one of this majority"
             )
         without_answer = _unanswered(self.samples.values())
         if without_answer:

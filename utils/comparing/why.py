@@ -61,7 +61,7 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path | None) -> bool:
     """
     is_same = True
     for name, in_a, in_b in different_rules(a, b):
-        print(printable(f"{name} {in_a} in {a.label}, {in_b} in {b.label}"))
+        print(printable(_in_words([(name, in_a, in_b)], a, b)[0]))
     settings = _in_words(different_settings(a, b), a, b)
     for dataset in dict.fromkeys([*a.sets, *b.sets]):
         if dataset not in a.sets or dataset not in b.sets:
@@ -92,7 +92,9 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path | None) -> bool:
 def _in_words(
     differences: Sequence[tuple[str, str, str]], a: ComparedRun, b: ComparedRun
 ) -> list[str]:
-    return [f"{name} {in_a} in {a.label}, {in_b} in {b.label}" for name, in_a, in_b in differences]
+    return [
+        f"{name}: {in_a} (in {a.label}), {in_b} (in {b.label})" for name, in_a, in_b in differences
+    ]
 
 
 def first_difference(
@@ -148,7 +150,7 @@ def _different_messages(pair: SamplePair, a: str, b: str) -> str:
         return ""
     for message_a, message_b in zip_longest(pair.baseline["prompt"], pair.run["prompt"]):
         if message_a != message_b:
-            return f"{a} sends {_message_text(message_a)}, {b} {_message_text(message_b)}"
+            return f"{a} sends {_message_text(message_a)}; {b} sends {_message_text(message_b)}"
     return ""
 
 

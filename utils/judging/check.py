@@ -17,8 +17,8 @@ RIGHT_CHOICE = "B"
 def check_judge(dataset: str, judge: Judge, *, is_pinged: bool) -> list[str]:
     """Print what a judge would do and return what is wrong with it."""
     limits = (
-        f"at most {judge.max_requests} requests a run, about unparsed replies first, then about up "
-        f"to {judge.audit_samples} others to compare the judge with the parse function"
+        f"at most {judge.max_requests} requests a run: first for unparsed replies, then for at "
+        f"most {judge.audit_samples} others, to compare the judge with the parse function"
     )
     print(f"\n{dataset}: judge, prompt {PROMPT_VERSION}; {limits}")
     if not is_pinged:

@@ -140,8 +140,9 @@ class Judged:
         text = f"The judge read {counts['judged']} of {counted(len(readings), 'reply', 'replies')}"
         if counts["judged"]:
             text += (
-                f": {counts['given a letter']} name an option ({counts['right by the judge']} the "
-                f"right one), {counts['settles on none']} settle on none"
+                f": {counts['given a letter']} choose an option "
+                f"({counts['right by the judge']} the right one), "
+                f"{counts['settles on none']} choose no option"
             )
         unread = self._unread_texts(readings)
         return ". ".join([text, *unread]) + "."
