@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 
 import pytest
+from PIL import Image
 
 from benchmarks.actions.action import Action
 from benchmarks.worlds.miniwob import suite as miniwob
@@ -67,6 +68,13 @@ def test_a_wrong_answer_ends_the_episode(world):
 def test_another_release_with_other_goals_is_noticed(world):
     with pytest.raises(Exception, match=r"its goal is .* in this release of miniwob"):
         world.reset({**task_of("click-test"), "goal": "Something else."})
+
+
+def test_a_screenshot_is_three_times_as_large_as_the_page(world):
+    observation = world.reset(task_of("click-test"))
+    with Image.open(observation.image) as image:
+        assert image.size == (480, 630)
+    assert world.tab.page.evaluate("[innerWidth, innerHeight, devicePixelRatio]") == [160, 210, 3]
 
 
 def test_no_day_and_no_blinking_is_on_a_screenshot(world):

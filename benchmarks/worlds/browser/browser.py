@@ -259,7 +259,7 @@ class Chromium:
             permissions=["clipboard-read", "clipboard-write"],
             proxy={"server": NO_PROXY, "bypass": f"<-loopback>;{netlocs}"},
         )
-        return Tab(context.new_page())
+        return Tab(context.new_page(), scale)
 
 
 class Tab:
@@ -267,8 +267,9 @@ class Tab:
 
     viewport_wh: WH
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, scale: float) -> None:
         self.page = page
+        self._scale = scale  # pixels of a screenshot per pixel of the page
         self._prefixes: tuple[str, ...] = ()
         self.refused: list[str] = []  # addresses that the page requested and did not get
         self._notes: list[str] = []
@@ -295,7 +296,11 @@ class Tab:
         """Open the first address; from then on, all that are not under a prefix are refused."""
         self._prefixes = prefixes
         self.viewport_wh = viewport_wh
-        self.page.set_viewport_size({"width": viewport_wh[0], "height": viewport_wh[1]})
+        size = {"width": viewport_wh[0], "height": viewport_wh[1]}
+        self.page.set_viewport_size(size)  # type: ignore[arg-type]
+        if self._scale != 1:  # for screenshots, which another session than Playwright's takes
+            metrics = {**size, "deviceScaleFactor": self._scale, "mobile": False}
+            self._devtools.send("Emulation.setDeviceMetricsOverride", metrics)
         # Allowed requests do not match: each would cost a round trip to this process.
         allowed = "|".join(map(re.escape, prefixes))
         self.page.context.route(re.compile(f"^(?!{allowed})"), self._refuse_route)
