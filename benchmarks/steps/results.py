@@ -241,13 +241,13 @@ def _rules_section(
                 "SR": percents["SR"],
                 DIFFERS: sum(differs),
                 **percents,
-                "SR rows": int(shares["SR"].denominator),
+                "Rows": int(shares["SR"].denominator),
             }
         )
     notes = [
         "Episodes: share of episodes with all steps right. Progress: mean share of an episode's "
         "steps before the first miss. Differs: steps on which this rule and the rule of the score "
-        "disagree.",
+        "disagree. Rows: on how many the rule gives a success or a miss.",
     ]
     return {
         "title": "The same answers under every rule, in %",

@@ -91,11 +91,11 @@ def test_two_runs_that_were_scored_by_different_rules_say_so(recorded, capsys):
         "the runs are scored by different rules, so equal replies may score differently: m by"
         in printed
     )
-    assert "scored by rule os_atlas;" in printed
+    assert "scored by: rule os_atlas;" in printed
     assert "1 x verdict: hit in m, miss in n" in printed
     assert "1 x verdict: miss in m, hit in n" in printed
     scripts = [path.read_text() for path in output.rglob("*.js")]
-    assert any("Steps: scored by" in text for text in scripts), output
+    assert any("Steps, scored by" in text for text in scripts), output
 
 
 def test_runs_of_one_model_are_told_apart_by_their_rules_and_show_both_verdicts_of_each(

@@ -587,11 +587,11 @@ def _configured_text(
     if not parts and counts[AUDITED] and counts[AUDITED] >= counts[OTHER]:
         ranked = sorted(agreed_share, key=lambda candidate: -agreed_share[candidate])
         shares = [
-            f"{format_number(100 * agreed_share[candidate], 0)} % {candidate.name}"
+            f"{candidate.name} in {format_number(100 * agreed_share[candidate], 0)} %"
             for candidate in ranked[:2]
             if agreed_share[candidate]
         ]
-        parts.append(f"a mix: {', '.join(shares)}" if shares else "a frame of its own")
+        parts.append(f"as {', as '.join(shares)}" if shares else "a frame of its own")
     if counts[OTHER] and not is_own:
         parts.append(f"{OTHER} in {counts[OTHER]} replies")
     if counts[NO_POINT]:

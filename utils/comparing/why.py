@@ -178,7 +178,7 @@ def different_settings(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, s
 def different_rules(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
     """Return by what the data sets of two runs were scored, where that differs."""
     return [
-        (f"{dataset}: scored by", a.scored_by(dataset), b.scored_by(dataset))
+        (f"{dataset}, scored by", a.scored_by(dataset), b.scored_by(dataset))
         for dataset in a.sets
         if dataset in b.sets and a.scored_by(dataset) != b.scored_by(dataset)
     ]

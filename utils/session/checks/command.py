@@ -27,7 +27,7 @@ from utils.text import counted
 def check(plan: Plan) -> int:
     """Report what a run would do and everything that would go wrong (`--check`)."""
     for data in plan.data.values():
-        print(f"{data.benchmark.name}: {len(data.samples)} samples, mode {data.mode}")
+        print(f"{data.benchmark.name}: {counted(len(data.samples), 'sample')}, mode {data.mode}")
     images = check_images([sample for data in plan.data.values() for sample in data.samples])
     print(images.summary)
     problems = images.problems
