@@ -189,15 +189,13 @@ def file_content(headrooms: Sequence[Headroom]) -> dict[str, Any]:
 
 def wrong_in_all_csv(headrooms: Sequence[Headroom]) -> str:
     """Return a line for each row that no strong run has right."""
-    rows = (
-        {
-            "dataset": headroom.dataset,
-            **facts,
-            "doubtful": any(row.key == facts["key"] for row in headroom.doubtful),
-        }
-        for headroom in headrooms
-        for facts in headroom.wrong_in_all
-    )
+    rows: list[dict[str, Any]] = []
+    for headroom in headrooms:
+        doubtful = {row.key for row in headroom.doubtful}
+        rows += [
+            {**facts, "dataset": headroom.dataset, "doubtful": facts["key"] in doubtful}
+            for facts in headroom.wrong_in_all
+        ]
     return as_csv(WRONG_COLUMNS, rows)
 
 

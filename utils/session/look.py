@@ -40,7 +40,6 @@ from utils.text import counted, format_share, local_time
 
 MARK = ".look"  # in a folder of `--output`: copies, which the next look replaces
 DERIVED = ("report", "export", "source", JUDGE)  # folders of a run that hold no screenshots
-NOUNS_OF_QUESTIONS = ("question", "task")
 SILENT_S = 600.0  # a run that has written nothing for so long waits for something
 
 
@@ -261,7 +260,9 @@ def _progress_text(
     answered = samples - view.missing
     level, repeats = evaluation.benchmark.level, view.repeats
     # Of several answers to each question, those are counted that have all.
-    noun = noun_of(level) if repeats == 1 else NOUNS_OF_QUESTIONS[level in ACTING]
+    noun = noun_of(level)
+    if repeats > 1:
+        noun = "task" if level in ACTING else "question"
     share = format_share(answered, samples or 1)
     text = f"{answered} of {counted(samples, noun)} ({share} %)"
     if repeats > 1:
