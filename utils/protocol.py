@@ -197,13 +197,13 @@ def why_no_score(
         without_answer: how many of them have no answer, for whatever reason.
         environment_failures: how many of these are episodes whose environment failed.
     """
+    if 2 * without_answer > samples and without_answer > environment_failures:
+        return f"{without_answer:,} of {samples:,} {noun_of(level)}s have no answer"
     if are_too_many(environment_failures, samples):
         return (
             f"{environment_failures:,} of {samples:,} episodes failed in their environment, more "
             "than 1 %"
         )
-    if 2 * without_answer > samples:
-        return f"{without_answer:,} of {samples:,} {noun_of(level)}s have no answer"
     return ""
 
 

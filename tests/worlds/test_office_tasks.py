@@ -173,7 +173,7 @@ ROW = {
             [{"change": "todos", "where": {"id": 3}, "to": {"done": 1}}],
             [
                 "change todos where id 3: done 1",
-                "nothing else, but: change todos 3: due “2026-03-10”, done 1",
+                "nothing else, but: change todos 3 (“Stamps”): due “2026-03-10”, done 1",
             ],
         ),
         ({}, [{"remove": "todos", "where": {"id": 3}}], []),

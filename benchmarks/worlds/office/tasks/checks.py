@@ -69,6 +69,8 @@ FREE = {
     "todos": ("priority", "note"),
 }
 """Columns of an added row in which nobody forbids anything, if a task does not name them."""
+TITLES = ("subject", "title", "name")
+"""Columns by which people know a row."""
 MAX_DESCRIPTION = 500  # characters
 TINY = 1e-6
 ExpectedEffect = Mapping[str, Any]  # as a task writes it down, see above
@@ -109,9 +111,12 @@ class Effect:
 
     def __str__(self) -> str:
         values = self.to
+        title = next((self.row[name] for name in TITLES if self.row.get(name)), "")
         if not values:
             values = {name: value for name, value in self.row.items() if value not in ("", 0)}
-        return f"{self.op} {self.table} {self.id}: {_description(values)}"
+            title = ""  # the values have it
+        name = f"{self.table} {self.id}" + (f" ({_description(title)})" if title else "")
+        return f"{self.op} {name}: {_description(values)}"
 
 
 def effects(before: Dump, after: Dump) -> list[Effect]:
