@@ -30,17 +30,18 @@ def rule_of_user(function: Callable[..., Any]) -> Rule:
         if isinstance(truth, StepTruth):
             truth = _with_both_units(truth, size)
         try:
-            verdict: Any = call_user_function("rule", function, action, truth, size)
+            returned: Any = call_user_function("rule", function, action, truth, size)
         except UserFunctionError as failure:
             raise ScorerError(f"{dotted} {failure.summary}, for the answer {action}") from None
-        if isinstance(verdict, StepVerdict):
-            verdict = (verdict.type, verdict.grounding, verdict.success)
-        if not isinstance(verdict, (tuple, list)) or not _is_verdict(verdict):
+        verdict = returned
+        if isinstance(returned, (tuple, list)) and len(returned) == 3:
+            verdict = StepVerdict(*map(_plain, returned))
+        if not isinstance(verdict, StepVerdict) or not _has_shares(verdict):
             raise ScorerError(
-                f"{dotted} returned {verdict!r:.100}, for the answer {action}; expected type, "
+                f"{dotted} returned {returned!r:.100}, for the answer {action}; expected type, "
                 "grounding and success: each True, False, None, or a number from 0 to 1"
             )
-        return StepVerdict(*verdict)
+        return verdict
 
     return Rule(
         name=dotted,
@@ -52,10 +53,20 @@ def rule_of_user(function: Callable[..., Any]) -> Rule:
     )
 
 
-def _is_verdict(values: tuple[Any, ...] | list[Any]) -> bool:
-    return len(values) == 3 and all(
-        value is None or (isinstance(value, (int, float)) and 0 <= value <= 1) for value in values
-    )
+def _plain(value: Any) -> Any:
+    """A scalar of numpy as a value of Python, which files can hold; any other value as it is."""
+    import numpy as np
+
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _has_shares(verdict: StepVerdict) -> bool:
+    """Whether each figure is None, a truth value or a share."""
+    values = (verdict.type, verdict.grounding, verdict.success)
+    try:
+        return all(value is None or 0 <= value <= 1 for value in values)
+    except (TypeError, ValueError):  # a text, an array
+        return False
 
 
 def _with_both_units(truth: StepTruth, size: WH) -> StepTruth:

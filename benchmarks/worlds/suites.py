@@ -28,7 +28,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -198,16 +198,17 @@ def _tasks_of_environment(suite: Suite, level: str, seeds: Sequence[int]) -> lis
     name = f"{dotted_name(cast(Any, suite.open_world))}.tasks"
     try:
         variants = call_user_function("tasks", cast(Any, suite).tasks, level, seeds)
-        tasks = [dict(task) for task in variants]
+        is_list = isinstance(variants, Iterable)
+        tasks = call_user_function("tasks", list, variants) if is_list else []
     except UserFunctionError as failure:
+        if isinstance(failure.__cause__, UserError):
+            raise failure.__cause__ from None
         raise UserError(f"environment: {name} {failure.summary}") from None
-    except (TypeError, ValueError):
-        raise UserError(
-            f"environment: {name} returned {variants!r:.100}; expected a list of dicts"
-        ) from None
+    if not is_list or not all(isinstance(task, Mapping) for task in tasks):
+        raise UserError(f"environment: {name} returned {variants!r:.100}; expected a list of dicts")
     if not tasks:
         raise UserError(f"environment: {name} returned no tasks for {level}")
-    return tasks
+    return [dict(task) for task in tasks]
 
 
 def _check_task(task: Task, name: str) -> None:

@@ -84,8 +84,11 @@ def test_what_cannot_be_is_said_by_a_check(stage, change, why):
     [
         (
             "raise OSError('no disk')",
-            "worlds.Odd.tasks raised OSError: no disk (worlds.py, line 6)",
+            "worlds.Odd.tasks raised OSError: no disk (worlds.py, line 7)",
         ),
+        ("raise UserError('no folder')", "no folder\n1 problem"),
+        ("yield 3; 1 / 0", "worlds.Odd.tasks raised ZeroDivisionError: division by zero"),
+        ("return [3]", "worlds.Odd.tasks returned [3]; expected a list of dicts"),
         ("return 3", "worlds.Odd.tasks returned 3; expected a list of dicts"),
         ("return []", "worlds.Odd.tasks returned no tasks for L3"),
     ],
@@ -93,6 +96,7 @@ def test_what_cannot_be_is_said_by_a_check(stage, change, why):
 def test_a_world_whose_tasks_cannot_be_had_is_named(stage, body, why):
     source = f"""
     from tests.support.standin import Boxes
+    from utils.errors import UserError
     class Odd(Boxes):
         @staticmethod
         def tasks(level, seeds):

@@ -190,6 +190,18 @@ def test_a_rule_of_the_users_gets_boxes_and_points_in_pixels_for_made_up_answers
     assert (run.code, recorded.scores("Steps")["SR"]) == (0, 100)
 
 
+def test_a_rule_of_the_users_may_return_truth_values_of_numpy(recorded):
+    recorded.module(
+        "import numpy as np\n"
+        "def mine(action, truth, size):\n"
+        "    return np.bool_(True), None, np.float32(1)\n",
+        "my_rules",
+    )
+    recorded.data["Steps"]["rule"] = "my_rules.mine"
+    run = recorded.run("--no-report")
+    assert (run.code, recorded.scores("Steps")["SR"]) == (0, 100)
+
+
 BROKEN_RULES = [
     ("raise KeyError('box')", "my_rules.mine raised KeyError: 'box'"),
     ("return True, None, 3", "my_rules.mine returned (True, None, 3)"),

@@ -60,8 +60,8 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path | None) -> bool:
         folder: for a CSV file of each data set, which has every sample; None: no files.
     """
     is_same = True
-    for name, in_a, in_b in different_rules(a, b):
-        print(printable(_in_words([(name, in_a, in_b)], a, b)[0]))
+    for text in _in_words(different_rules(a, b), a, b):
+        print(printable(text))
     settings = _in_words(different_settings(a, b), a, b)
     for dataset in dict.fromkeys([*a.sets, *b.sets]):
         if dataset not in a.sets or dataset not in b.sets:

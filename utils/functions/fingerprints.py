@@ -31,7 +31,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from utils import PROJECT
-from utils.functions.names import PACKAGES, is_own
+from utils.functions.names import PACKAGES, is_in_program
 from utils.program import OWN
 
 PROGRAM = (
@@ -128,12 +128,12 @@ def own_code(target: Callable[..., Any]) -> dict[str, str]:
 
     The code is the one that `code_digest` hashes.
     """
-    if is_own(target.__module__):
+    if is_in_program(target.__module__):
         return {}
     return {
         module: digest(text)[:16]
         for module, text in _Code(target).texts().items()
-        if not is_own(module)
+        if not is_in_program(module)
     }
 
 

@@ -6,8 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-PACKAGES = ("benchmarks.", "models.", "utils.")
-"""The beginnings of the program's own dotted paths."""
+OWN = ("benchmarks.", "utils.")
+"""The beginnings of dotted paths in which the program alone has code."""
+PACKAGES = (*OWN, "models.")
+"""The same, with the folder in which users put functions beside the program's."""
 
 
 def dotted_name(target: Callable[..., Any]) -> str:
@@ -17,5 +19,13 @@ def dotted_name(target: Callable[..., Any]) -> str:
 
 
 def is_own(dotted: str) -> bool:
-    """Whether a module, or the function or class of a dotted path, belongs to the program."""
+    """Whether a module, or the function or class of a dotted path, belongs to the program.
+
+    Of `models` this is not known: users put files of their own there.
+    """
+    return f"{dotted}.".startswith(OWN)
+
+
+def is_in_program(dotted: str) -> bool:
+    """Whether a module, function or class lies in the program's folders, `models` among them."""
     return f"{dotted}.".startswith(PACKAGES)

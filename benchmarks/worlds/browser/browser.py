@@ -26,7 +26,7 @@ from benchmarks.worlds.browser.settle import WATCH, Requests, settle
 from utils.contracts import WH, WorldError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Dialog, Page, Route, WebSocket
+    from playwright.sync_api import Browser, Dialog, Page, Route, ViewportSize, WebSocket
 
 START_S = 120.0  # for the browser to start: several at once, from a slow disk
 PATIENCE_S = 30.0  # for opening a page, and for one step; after that the browser is killed
@@ -296,8 +296,8 @@ class Tab:
         """Open the first address; from then on, all that are not under a prefix are refused."""
         self._prefixes = prefixes
         self.viewport_wh = viewport_wh
-        size = {"width": viewport_wh[0], "height": viewport_wh[1]}
-        self.page.set_viewport_size(size)  # type: ignore[arg-type]
+        size: ViewportSize = {"width": viewport_wh[0], "height": viewport_wh[1]}
+        self.page.set_viewport_size(size)
         if self._scale != 1:  # for screenshots, which another session than Playwright's takes
             metrics = {**size, "deviceScaleFactor": self._scale, "mobile": False}
             self._devtools.send("Emulation.setDeviceMetricsOverride", metrics)

@@ -29,7 +29,7 @@ from utils.exchange.export.rows import (
 from utils.exchange.export.run import ExportedRun, ExportedSet
 from utils.exchange.files import MOST_SHEET_BYTES
 from utils.exchange.formats.bundle import ENDING, FORM, MANIFEST
-from utils.functions.names import is_own
+from utils.functions.names import is_in_program
 from utils.program import EVALUATE
 from utils.protocol import ACTING, SINGLE
 from utils.store.run_facts import SAMPLE, data_kind
@@ -319,7 +319,7 @@ def _files_of_user(run: ExportedRun) -> list[str]:
         ]
         for dotted in dotted_paths:
             module, *others = str(dotted or "").split(".")
-            if others and not is_own(str(dotted)):
+            if others and not is_in_program(str(dotted)):
                 files[f"{module}.py" if len(others) == 1 else f"{module}/"] = None
     return sorted(files)
 

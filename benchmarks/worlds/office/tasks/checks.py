@@ -110,13 +110,14 @@ class Effect:
     to: Row = field(default_factory=dict)  # the changed columns of a changed row, after
 
     def __str__(self) -> str:
-        values = self.to
-        title = next((self.row[name] for name in TITLES if self.row.get(name)), "")
-        if not values:
+        place = f"{self.op} {self.table} {self.id}"
+        if not self.to:
             values = {name: value for name, value in self.row.items() if value not in ("", 0)}
-            title = ""  # the values have it
-        name = f"{self.table} {self.id}" + (f" ({_description(title)})" if title else "")
-        return f"{self.op} {name}: {_description(values)}"
+            return f"{place}: {_description(values)}"
+        title = next((self.row[name] for name in TITLES if self.row.get(name)), "")
+        if title:
+            place += f" ({_description(title)})"
+        return f"{place}: {_description(self.to)}"
 
 
 def effects(before: Dump, after: Dump) -> list[Effect]:
