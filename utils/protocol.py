@@ -172,8 +172,13 @@ def unit_of(level: str) -> str:
 
 
 def noun_of(level: str) -> str:
-    """The noun for a sample of a level."""
+    """The noun for one answer of a level: a task that is repeated has several episodes."""
     return "episode" if level in ACTING else "sample"
+
+
+def noun_of_question(level: str) -> str:
+    """The noun for one question of a level, to which there may be several answers."""
+    return "task" if level in ACTING else "sample"
 
 
 def is_environment_failure(facts: Mapping[str, Any]) -> bool:

@@ -1,6 +1,7 @@
 """Runs with several answers to each question: what is shown of a flip bears its heading out."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -82,3 +83,14 @@ def test_links_of_the_page_lead_to_the_answers_that_it_shows(
 def test_a_note_says_which_answer_is_shown(tmp_path):
     notes = compare(runs_with(tmp_path, "xx.", "...")).notes
     assert json.dumps(notes).count("The answer shown is one of this majority") == 2
+
+
+def test_episodes_of_a_task_are_counted_as_the_task_that_they_are_compared_as(tmp_path):
+    runs = [
+        replace(run, sets={"GUITaskAutomation": replace(run.sets[L2], level="L3")})
+        for run in runs_with(tmp_path, "xx.", "...")
+    ]
+    comparison = compare(runs)
+    assert "2 tasks in common" in as_text(comparison, flips=1)
+    [note] = runs[0].sets["GUITaskAutomation"].notes()
+    assert note.startswith("3 episodes of each task. Differences use the mean of a task's episodes")

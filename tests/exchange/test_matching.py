@@ -12,6 +12,7 @@ from tests.exchange.answers_here import (
     write_lines,
 )
 from utils.contracts import Sample
+from utils.coordinates import Frame
 from utils.exchange.answers import Answer
 from utils.exchange.gathering import Gathered
 from utils.exchange.matching import MatchedBy, Matcher
@@ -90,6 +91,46 @@ def test_rows_that_fit_several_samples_are_left_out_and_the_line_says_what_is_mi
     gathered.finish()
     assert (gathered.counts["ambiguous"], gathered.counts["matched"]) == (1, 0)
     assert advice in "\n".join(gathered.lines())
+
+
+@pytest.mark.parametrize(
+    ("points", "frame", "has_frame", "are_fractions"),
+    [
+        ([(0.5, 0.25), (0.1, 1.0)], Frame.PIXELS, False, True),
+        ([(0.5, 0.25), (0.0, 0.0), (-1.0, -1.0)], Frame.PIXELS, False, True),  # two mean "none"
+        ([(0.5, 0.25)] * 39 + [(1.2, 0.5)], Frame.PIXELS, False, True),  # beyond the right edge
+        ([(0.5, 0.25), (20.5, 40.0)], Frame.PIXELS, False, False),
+        ([(1.0, 1.0), (0.0, 1.0)], Frame.PIXELS, False, False),
+        ([(0.5, 0.25)], Frame.PIXELS, True, False),
+        ([(0.5, 0.25)], None, False, False),  # that stops the import anyway
+    ],
+)
+def test_points_between_0_and_1_of_a_format_with_pixels_count_as_fractions(
+    points, frame, has_frame, are_fractions
+):
+    table = [sample(f"k{n}", f"{n}.png", "Save") for n in range(len(points))]
+    gathered = Gathered(Matcher(table))
+    gathered.add_all(
+        Answer(line=n, image=f"{n}.png", instruction="Save", point=point, frame=frame)
+        for n, point in enumerate(points)
+    )
+    gathered.finish(has_frame=has_frame)
+    frames = {answer.frame for answer in gathered.answers.values() if sum(answer.point) > 0}
+    assert frames == {Frame.FRACTIONS if are_fractions else frame}
+    assert ("unit of the points" in "\n".join(gathered.lines())) == are_fractions
+
+
+@pytest.mark.parametrize("check", [("--check",), ()])
+def test_points_and_verdicts_of_the_file_are_compared_before_anything_is_written(
+    tmp_path, root, check
+):
+    rows = plain_rows(root, point_px=[1, 1], correct=True)
+    rows[0]["correct"] = False
+    result = imported(tmp_path, root, write_lines(tmp_path / "a.jsonl", rows), *check)
+    assert result.code == 0, result.output
+    assert "6 of 6 replies are read as another point than in the file" in result.stdout
+    assert "1 of 6 verdicts differ from the file, which has 5 right" in result.stdout
+    assert (tmp_path / "outputs").exists() == (not check)
 
 
 def test_each_finding_is_named_with_its_count(tmp_path, root):

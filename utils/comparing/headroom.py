@@ -19,7 +19,7 @@ from utils.comparing.pairing import SamplePair
 from utils.comparing.runs import ComparedRun, ScoredSet
 from utils.comparing.words import one_line, wrapped
 from utils.contracts import Facts
-from utils.protocol import ACTING, noun_of, title_of
+from utils.protocol import ACTING, noun_of_question, title_of
 from utils.scoring.console import grid
 from utils.scoring.doubtful import FORMAT
 from utils.text import counted, format_interval, format_percent, printable
@@ -346,7 +346,7 @@ def _share_of_hits(samples: Sequence[Facts]) -> RowShare:
 
 
 def _lines(headroom: Headroom) -> Iterator[str]:
-    noun = noun_of(headroom.level)
+    noun = noun_of_question(headroom.level)
     title = title_of(headroom.level, headroom.dataset)
     yield (
         f"Headroom of {title}: {counted(headroom.rows, noun)} that "

@@ -35,7 +35,7 @@ from utils.protocol import (
     PLATFORM_ORDER,
     PLATFORMS,
     TIERS,
-    noun_of,
+    noun_of_question,
     unit_of,
 )
 from utils.store.derived import changed_files
@@ -402,7 +402,7 @@ def _notes_on(
         common: those of them with the same truth.
     """
     run_set, baseline_set = run.sets[dataset], baseline.sets[dataset]
-    noun = noun_of(run_set.level)
+    noun = noun_of_question(run_set.level)
     notes = [f"{counted(len(common), noun)} in common"]
     if common and common[0].is_reworded:
         wordings = [", ".join(side.wordings) for side in (baseline_set, run_set)]
@@ -427,7 +427,7 @@ def _notes_on_rules_and_inputs(
     run: ComparedRun, baseline: ComparedRun, dataset: str, common: Sequence[SamplePair]
 ) -> list[str]:
     """Notes on verdicts, images and annotations that differ without the models' doing."""
-    noun = noun_of(run.sets[dataset].level)
+    noun = noun_of_question(run.sets[dataset].level)
     notes: list[str] = []
     other_verdicts = sum(pair.has_other_verdict for pair in common)
     files = changed_files(baseline.sets[dataset].head, run.sets[dataset].head)

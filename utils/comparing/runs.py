@@ -14,10 +14,11 @@ from utils.errors import UserError
 from utils.findings import warnings_in
 from utils.program import EVALUATE
 from utils.protocol import (
+    ACTING,
     IMPORTED,
     MADE_ELSEWHERE,
     is_environment_failure,
-    noun_of,
+    noun_of_question,
     official_figures,
     why_no_score,
 )
@@ -63,16 +64,19 @@ class ScoredSet:
 
     def notes(self) -> list[str]:
         """Notes that a reader of its figures must know."""
-        noun = noun_of(self.level)
+        noun = noun_of_question(self.level)
         notes: list[str] = []
         if self.is_partial:
             only = f", {shown_mode(self.mode)} only" if is_subset(self.mode) else ""
             notes.append(f"partial (‡), {counted(len(self.samples), noun)}{only}")
         if self.repeats > 1:
+            answer, of, question = "answer", "to", "question"
+            if self.level in ACTING:
+                answer, of, question = "episode", "of", "task"
             notes.append(
-                f"{self.repeats} answers to each question. Differences use the mean of a "
-                "question's answers. A question is listed as right if most of its answers are "
-                "right. The answer shown is one of this majority"
+                f"{self.repeats} {answer}s {of} each {question}. Differences use the mean of a "
+                f"{question}'s {answer}s. A {question} is listed as right if most of its {answer}s "
+                f"are right. The {answer} shown is one of this majority"
             )
         without_answer = _unanswered(self.samples.values())
         if without_answer:

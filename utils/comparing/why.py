@@ -20,7 +20,7 @@ from utils.contracts import Facts
 from utils.coordinates import format_size
 from utils.errors import UserError
 from utils.geometry.images import is_url
-from utils.protocol import noun_of
+from utils.protocol import noun_of_question
 from utils.scoring.sheets import write_text
 from utils.store.folder import safe_name
 from utils.store.run_facts import asking_entry, model_entry, parse_function, scoring_entry
@@ -71,7 +71,7 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path | None) -> bool:
         functions = _in_words(different_functions(a, b, [dataset]), a, b)
         parsers = [text for text in functions if text.startswith(_parser_key(dataset))]
         causes = [first_difference(pair, a.label, b.label, settings, parsers) for pair in pairs]
-        count = counted(len(pairs), noun_of(a.sets[dataset].level))
+        count = counted(len(pairs), noun_of_question(a.sets[dataset].level))
         title = f"{dataset}: {a.label} and {b.label}, {count}"
         print(f"\n{printable(title)}")
         for line in _summary(pairs, settings, functions, causes):

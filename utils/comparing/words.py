@@ -15,7 +15,7 @@ from utils.comparing.ranking import Ranking, rankings_of
 from utils.comparing.runs import right_text
 from utils.contracts import Facts
 from utils.coordinates import format_size
-from utils.protocol import PLATFORM_LABELS, noun_of, title_of
+from utils.protocol import PLATFORM_LABELS, noun_of_question, title_of
 from utils.scoring.console import grid
 from utils.text import (
     counted,
@@ -327,7 +327,7 @@ def _pair(pair: PairOfRuns, flips: int) -> Iterator[str]:
         yield from _table(pair.subgroups, pair.unit)
     for winner, loser, samples in pair.flips_by_winner:
         yield ""
-        count = counted(len(samples), noun_of(pair.level))
+        count = counted(len(samples), noun_of_question(pair.level))
         yield from wrapped(f"{winner} right, {loser} wrong: {count}")
         for sample in samples[:flips]:
             yield from _flip(sample)

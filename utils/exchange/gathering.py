@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from utils.contracts import Sample
+from utils.contracts import Point, Sample
+from utils.coordinates import Frame
 from utils.exchange.answers import Answer
 from utils.exchange.matching import MatchedBy, Matcher, in_pixels, is_same_box
 from utils.text import counted
@@ -15,6 +16,7 @@ from utils.text import counted
 MOST_NAMED = 5  # rows that a message names
 MOST_NUMBERS = 10  # of lines, likewise
 MOST_ASKED_OTHERWISE = 0.01  # of the matched rows
+NEARLY_ALL = 0.95  # of the points
 FIRST, LAST = "first", "last"
 BY_ORDER = (
     "Add --import-order FILE, a file with the sample ids in the order of lmms-eval's data set"
@@ -56,6 +58,7 @@ class Gathered:
     damaged: dict[str, list[Answer]] = field(default_factory=dict)
     verdicts_alone: list[bool] = field(default_factory=list)  # of rows with nothing else
     without_frame: int = 0  # points of which nobody has said what they count
+    taken_for_fractions: int = 0  # points, in a format that usually has pixels
 
     @property
     def repeats(self) -> int:
@@ -130,8 +133,10 @@ class Gathered:
                 differences["box_px"] = list(box_px)
         return differences
 
-    def finish(self) -> None:
-        """Count what is known once all rows were added."""
+    def finish(self, *, has_frame: bool = False) -> None:
+        """Count what is known once all rows were added; `has_frame`: the user has named a unit."""
+        if not has_frame:
+            self._find_fractions()
         keys = {key for key, _ in self.answers}
         self.counts["samples"] = len(self.matcher.by_key)
         self.counts["matched"] = len(self.answers)
@@ -149,6 +154,19 @@ class Gathered:
             if answer.damage:
                 self.damaged.setdefault(answer.damage, []).append(answer)
             self.without_frame += answer.point is not None and answer.frame is None
+
+    def _find_fractions(self) -> None:
+        """Take the points of a format with pixels for fractions, if nearly all look like that."""
+        in_pixels = {
+            key: answer
+            for key, answer in self.answers.items()
+            if answer.frame is Frame.PIXELS and _is_somewhere(answer.point)
+        }
+        alike = [answer for answer in in_pixels.values() if _is_fraction(answer.point)]
+        if alike and len(alike) >= NEARLY_ALL * len(in_pixels):
+            self.taken_for_fractions = len(in_pixels)
+            for key, answer in in_pixels.items():
+                self.answers[key] = replace(answer, frame=Frame.FRACTIONS)
 
     # -- words ----
 
@@ -222,6 +240,12 @@ class Gathered:
             )
         if empty := counts["no answer"] - counts["error"] - len(alone):
             lines.append(f"empty: {_rows(empty)} neither a reply nor a point")
+        if count := self.taken_for_fractions:
+            lines.append(
+                f"unit of the points: nearly all of the {counted(count, 'point')} of the file have "
+                "numbers between 0 and 1, so they count as fractions of the image. This format "
+                "usually has pixels; to count them as pixels, use --frame pixels"
+            )
         for damage, answers in self.damaged.items():
             replies = "1 reply" if len(answers) == 1 else f"{len(answers):,} replies"
             lines.append(
@@ -253,6 +277,16 @@ def _question(sample: Sample) -> str:
 
 def _is_same_answer(one: Answer, other: Answer) -> bool:
     return one.reply == other.reply and one.point == other.point
+
+
+def _is_somewhere(point: Point | None) -> bool:
+    """Whether a point is on an image; (0, 0) and negative numbers often stand for none."""
+    return point is not None and min(point) >= 0 and max(point) > 0
+
+
+def _is_fraction(point: Point | None) -> bool:
+    """Whether the numbers of a point can hardly be pixels."""
+    return point is not None and max(point) <= 1 and any(number % 1 for number in point)
 
 
 def _named(answers: Sequence[Answer], count: int) -> str:

@@ -24,6 +24,7 @@ MOST_EXAMPLES = 5
 NEARLY_ALL = 0.95  # of the points of the file: what a function that is advised reads
 MOST_TRIED = 200  # replies on which other parse functions are tried
 TITLE = "Answers made elsewhere"
+ORIGIN = f"{IMPORTED}.origin"  # the finding that every import has
 REASONS = {
     "border": "the point lies within 1 px of the border, where rounding decides",
     "box": "the file has another box",
@@ -190,7 +191,7 @@ class ImportAudit:
 
     def _about_origin(self) -> Finding:
         return note(
-            f"{IMPORTED}.origin",
+            ORIGIN,
             "these answers were made elsewhere and imported",
             detail="the program knows their prompt, images and settings only from the file",
         )

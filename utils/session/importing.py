@@ -22,12 +22,14 @@ from utils.exchange.answers import Answer, verdicts_problem
 from utils.exchange.gathering import MOST_ASKED_OTHERWISE, Gathered, torn_lines
 from utils.exchange.sources import AnswerFile, Import, checksum_of, open_import, read_order
 from utils.exchange.worlds import WORLDS, WorldResults, read_world
+from utils.findings import FINDINGS
 from utils.functions.fingerprints import CODE_VERSION, digest
 from utils.functions.prompting import short_digest
 from utils.import_utils import resolve, search_beside
 from utils.pages.all_runs import index_after_run
 from utils.program import EVALUATE
 from utils.protocol import IMPORTED
+from utils.scoring.imported import ORIGIN, ImportAudit
 from utils.session.evaluation import Evaluation, UserFunction
 from utils.session.imported_records import answer_records, episode_records, keys_of, points_problem
 from utils.session.imported_tables import (
@@ -105,6 +107,8 @@ def run_import(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -
     if problems:
         raise UserError(problems)
     if options.check:
+        for one in sets:
+            _show_audit(imported, one)
         print("\nNothing was written (--check).")
         return SOME_FAILED if any(one.is_torn for one in sets) else DONE
     return _write(imported, sets, options)
@@ -262,7 +266,7 @@ def _gather(
     for source in one.sources:
         answers = _answers_to(evaluation.dataset, source)
         gathered.add_all(answers, keep=options.duplicates or "first")
-    gathered.finish()
+    gathered.finish(has_frame=bool(options.frame))
     if all(source.has_parts for source in one.sources):
         part = table.part_of([key for key, _ in gathered.answers])
         if part:
@@ -369,6 +373,25 @@ def _verdicts(evaluation: Evaluation, twice: Any) -> str:
         )
         verdicts.append(str(scorer.judge(record).judgement.verdict or record["status"]))
     return " and ".join(verdicts)
+
+
+def _show_audit(imported: Import, one: ImportedSet) -> None:
+    """Print how the answers of a file compare with its own points and verdicts."""
+    if one.gathered is None:
+        return
+    evaluation, gathered = one.evaluation, one.gathered
+    samples = {sample.key: sample for sample in evaluation.data.samples}
+    scorer = evaluation.scorer(skip_errors=True)
+    facts = {"file": imported.path.name, "format": one.sources[0].format_name, "counts": one.counts}
+    audit = ImportAudit(facts, scorer)
+    records = answer_records(
+        evaluation, samples, gathered.answers, gathered.differences, "", gathered.repeats
+    )
+    for record in records:
+        audit.add(record, scorer.judge(record))
+    for finding in audit.section()[FINDINGS]:
+        if finding.code != ORIGIN:
+            print(f"{finding.severity}: {evaluation.dataset}: {finding}")
 
 
 # -- writing --------------------------------------------------------------------------------------

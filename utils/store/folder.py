@@ -37,7 +37,7 @@ LOG_NAME = re.compile(r".*(?<!_samples)(?<!_rotations)(?<!_partial)\.jsonl")
 DIFFERENCES = {
     "settings": "other settings",
     "prompt": "another prompt",
-    "annotations": "another data file",
+    "annotations": "another version of the data or tasks",
     "pictures": "other images",
 }
 """The difference of a run by aspect of its requests, in words."""
