@@ -85,6 +85,24 @@ def test_levels_limits_and_labels_go_with_it(served):
     assert [*printed_config(stage, *arguments)["data"]] == [L1, L2]
 
 
+def test_the_printed_config_has_the_changes_of_set_but_no_secret(served):
+    stage = served(SERVED)
+    arguments = ("--endpoint", stage.server.url, "--data", "L2")
+    name = SERVED.rpartition("/")[2]
+    changes = (
+        f"model.{name}.kwargs.max_pixels=1003520",
+        "data.L2.mode=basic",
+        f"model.{name}.generate_cfg.extra_headers.x-team=blue-team-0123456789",
+    )
+    config = printed_config(stage, *arguments, *(f"--set={change}" for change in changes))
+    assert config["data"] == {L2: {"mode": "basic"}}
+    [entry] = config["model"].values()
+    assert entry["kwargs"] == {"max_pixels": 1003520}
+    assert entry["generate_cfg"] == {"extra_headers": {"x-team": "[secret]"}}
+    result = evaluate_typed(stage, *arguments, "--set=data.L3.mode=all", "--print-config")
+    assert result.code == 2 and 'the config has no data "L3"' in result.output
+
+
 def test_no_key_is_printed(served):
     stage = served(SERVED)
     url = f"{stage.server.url}?api_key=sk-test-1234567890"

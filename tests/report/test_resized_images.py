@@ -97,3 +97,16 @@ def test_what_the_recipe_has_resized_is_said_to_be_by_the_recipe(staged):
     report = (stage.folder() / "report" / "data" / "summary_0.js").read_text()
     assert "were resized before sending (kwargs.resize): " in report
     assert "sides in multiples of 32 (by the recipe)" not in report
+
+
+def test_scored_again_by_the_recipe_alone_a_setting_of_the_config_is_not_the_recipes(staged):
+    stage = staged(kwargs={"max_pixels": 200_704})
+    stage.data = {L2: {"mode": "all"}}
+    stage.model["m"]["recipe"] = "ui_tars_1_5"
+    stage.run()
+    del stage.model["m"]["kwargs"]
+    ran = stage.run("--mode", "eval")
+    # The recipe's prompt function takes the settings, so its hash differs, too.
+    assert "other settings than this config has (kwargs.max_pixels)" in ran.stdout
+    report = (stage.folder() / "report" / "data" / "summary_0.js").read_text()
+    assert "max_pixels 200704" in report and "max_pixels 200704 (by the recipe)" not in report

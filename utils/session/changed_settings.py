@@ -37,6 +37,8 @@ def note_on_changed_settings(evaluation: Evaluation, view: LogView) -> list[str]
     is_asked_so = evaluation.prompting.is_digest
     if evaluation.prompting.function and view.run.get("code_version") != CODE_VERSION:
         prompt = None  # code was hashed otherwise
+    if evaluation.prompting.settings and any(key.startswith("kwargs") for key in changed):
+        prompt = None  # these settings are part of its hash
     if record is not None and prompt is not None and not is_asked_so(prompt, record["line"]):
         changed.append("prompt")
     repeats = evaluation.data.repeats

@@ -29,7 +29,7 @@ from utils.judging.judge import Judge
 from utils.protocol import FOLLOW_UP, SINGLE, ZOOM
 from utils.scoring.doubtful import DoubtfulRows
 from utils.scoring.scorer import Scorer
-from utils.store.logged_config import parser_of_run, zoom_of_run
+from utils.store.logged_config import entry_of_run, parser_of_run, zoom_of_run
 from utils.text import resized_by
 
 
@@ -86,6 +86,13 @@ class Evaluation:
     def by_recipe(self) -> list[str]:
         """The key paths of the settings of images that the recipe has set."""
         return self.recipe.image_settings if self.recipe is not None else []
+
+    def by_recipe_in(self, run: Record) -> list[str]:
+        """The same, as far as a logged run had the values that the recipe has set now."""
+        then = entry_of_run(run, self.name).get("kwargs") or {}
+        now = self.shown_entry.get("kwargs") or {}
+        names = {path: path.removeprefix("kwargs.") for path in self.by_recipe}
+        return [path for path, name in names.items() if then.get(name) == now.get(name)]
 
     def function(self, stage: str) -> Callable[..., Any] | None:
         """The user's function for a stage; None: there is none."""
@@ -155,10 +162,11 @@ class Evaluation:
             skip_errors: go on however often a user's function fails.
             run: the record of the run that has asked, if it is another one.
         """
-        zoom, is_other_parser = self.zoom, False
+        zoom, by_recipe, is_other_parser = self.zoom, self.by_recipe, False
         dotted = self.dotted.get("parse")
         if run and run.get("config"):
             zoom = zoom_of_run(run, self.name)
+            by_recipe = self.by_recipe_in(run)
             is_other_parser = parser_of_run(run, self.name, self.dataset) != dotted
         return Scorer(
             self.benchmark,
@@ -170,7 +178,7 @@ class Evaluation:
             token_limit=token_limit_key(self.shown_entry),
             parser_setting=self.parser_setting,
             as_option=self.options.is_typed or self.options.import_path is not None,
-            resized_by=resized_by(self.entry.kwargs, self.by_recipe),
+            resized_by=resized_by(self.entry.kwargs, by_recipe),
             image_rule=self.image_rule,
             other_parsers=self._other_parsers(dotted) if zoom is None else {},
             recipe_parsers=[*self._parsers_of_recipe()],

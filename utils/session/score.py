@@ -163,8 +163,8 @@ def score(evaluation: Evaluation, folder: RunFolder) -> Result:
         with closing(LogView(folder.log(dataset), mode, options.limit)) as view:
             is_part = view.is_part(data.mode, options.limit)
             entry = entry_of(view, data.benchmark.level, is_part=is_part)
-            if evaluation.by_recipe:
-                entry.facts[IMAGES_BY_RECIPE] = evaluation.by_recipe
+            if by_recipe := evaluation.by_recipe_in(view.run):
+                entry.facts[IMAGES_BY_RECIPE] = by_recipe
             task = replace(task, scorer=partial(evaluation.scorer, run=view.run))
             if options.mode == "infer":
                 has_all = write_predictions(task, view)

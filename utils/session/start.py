@@ -146,7 +146,7 @@ def _plans(
         for note in notes:  # what is printed is to be a config and nothing else
             print(note, file=sys.stderr if options.print_config else sys.stdout)
         if options.print_config:
-            print(config_to_print(options.config_text.decode()))
+            print(config_to_print(options, benchmarks.LEVELS))
             return []
     return plans_of(options, benchmarks, models, rank)
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
+from utils.config.changes import apply_changes
 from utils.config.endpoint import Endpoint, parse_endpoint
 from utils.config.options import Options, names_of_levels
+from utils.config.secret_filter import mask_config
 from utils.datasets.published import checkpoint_names
 from utils.errors import UserError
 from utils.program import EVALUATE
@@ -76,12 +78,21 @@ def with_typed_config(
     return replace(options, config=COMMAND, content=json.dumps(config), data=data), notes
 
 
-def config_to_print(content: str) -> str:
-    """A config as a file would have it; a key that was typed is replaced by a variable."""
-    config: dict[str, Any] = json.loads(content)
-    for entry in config["model"].values():
-        entry["model_path"] = _KEY.sub(HIDDEN, entry["model_path"])
-    return json.dumps(config, indent=2, ensure_ascii=False)
+def config_to_print(options: Options, levels: Mapping[str, str]) -> str:
+    """The config of a command as a file would have it, with what `--set` changes.
+
+    An API key is replaced by a variable, another secret by `[secret]`.
+
+    Raises:
+        UserError: a change is wrong.
+    """
+    config: dict[str, Any] = json.loads(options.content or "{}")
+    if problems := apply_changes(config, options.set, levels):
+        raise UserError(problems)
+    masked: dict[str, Any] = mask_config(config)
+    for name, entry in config["model"].items():
+        masked["model"][name]["model_path"] = _KEY.sub(HIDDEN, entry["model_path"])
+    return json.dumps(masked, indent=2, ensure_ascii=False)
 
 
 def _of_endpoint(

@@ -273,7 +273,9 @@ def differences(runs: Mapping[str, LoggedRun], new_runs: Mapping[str, LoggedRun]
             aspects.discard("pictures")  # those of other samples
         for aspect, value in run.request_hashes.items():
             if aspect in aspects and value != new.request_hashes.get(aspect):
-                texts[DIFFERENCES[aspect]] = None
+                # Of a prompt function that takes the settings, they are part of the hash.
+                perhaps = "perhaps " if aspect == "prompt" and DIFFERENCES["settings"] in texts else ""
+                texts[f"{perhaps}{DIFFERENCES[aspect]}"] = None
         if dataset in new_runs and run.is_circular != new.is_circular:
             texts["circular evaluation" if run.is_circular else "no circular evaluation"] = None
         if dataset in new_runs and run.repeats != new.repeats:
