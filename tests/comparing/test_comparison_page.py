@@ -315,7 +315,9 @@ def test_one_run_beside_published_figures_has_scores_and_no_samples(open_tab, wo
     tab = open_tab(page=write_page(comparison, tmp_path))
     text = tab.text("#view-overview")
     assert "GPT-4o" in text and "60.16" in text and not tab.page.is_visible("#to-samples")
-    assert tab.run("getComputedStyle(document.querySelector('tr.published')).display") == "table-row"
+    assert (
+        tab.run("getComputedStyle(document.querySelector('tr.published')).display") == "table-row"
+    )
     assert tab.findings() == []
 
 

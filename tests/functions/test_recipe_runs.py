@@ -371,7 +371,7 @@ def test_a_run_says_that_the_server_has_shrunk_the_images(recipe, image, staged)
     )
     result = stage.evaluate({"m": {"recipe": recipe, "model_path": URL}}, data=POINTS)
     text = f"it counts 400 prompt tokens where the image of {image}"
-    assert f"image tokens: the server shrank 2 of 2 images; {text}" in result.output
+    assert f"image tokens: the server shrank at least 2 of 2 images; {text}" in result.output
     folder = stage.folder()
     [analysis] = map(json.loads, map(Path.read_text, folder.glob(f"*_{L2}_analysis.json")))
     assert analysis["image_tokens"]["rows"][0]["count"] == 2

@@ -130,7 +130,9 @@ def test_the_links_stay_with_a_run_that_has_all_samples_until_another_one_has(st
     whole_run_folder = stage.folder()
     stage.model["m"]["generate_cfg"]["temperature"] = 1
     trial = stage.run("--limit", "2", "--data", "L1")
-    assert f"m still shows {whole_run_folder.name}, the newest run with all samples" in trial.output
+    assert (
+        f"m still lead to {whole_run_folder.name}, the newest run with all samples" in trial.output
+    )
     scored_again = stage.run("--mode", "eval", "--limit", "2", "--data", "L1")
     assert f"log: {stage.folder()}\n" in scored_again.output
     links = links_of(stage)
@@ -141,6 +143,53 @@ def test_the_links_stay_with_a_run_that_has_all_samples_until_another_one_has(st
     assert {link.resolve().parent for link in links_of(stage).values()} == {
         stage.folder().resolve()
     }
+
+
+def config_of(stage):
+    return stage.config({"model": stage.model, "data": stage.data})
+
+
+def test_a_run_folder_that_is_named_is_scored_in_place_of_the_newest(stage):
+    older, settings = stage.folder(), stage.model["m"]["generate_cfg"]
+    stage.model["m"]["generate_cfg"] = {**settings, "temperature": 1}
+    stage.run()
+    newest = stage.folder()
+    stage.model["m"]["generate_cfg"] = settings
+    score_files = {folder: sorted(folder.glob("*_score.json")) for folder in (older, newest)}
+    before = {file: file.stat().st_mtime_ns for files in score_files.values() for file in files}
+    of_newest = stage.run("--mode", "eval")
+    advice = "settings than this config has (generate_cfg.temperature); the scores belong to the"
+    assert advice in of_newest.output
+    assert f"To score a run with these settings, add --run-folder {older}" in of_newest.output
+    changed = {file: file.stat().st_mtime_ns for file in before}
+    assert {file.parent for file in before if before[file] != changed[file]} == {newest}
+    links = {name: link.readlink() for name, link in links_of(stage).items()}
+    named = stage.run("--config", config_of(stage), "--mode", "eval", "--run-folder", older)
+    assert named.code == 0, named.output
+    assert f"log: {older}\n" in named.output and "other settings" not in named.output
+    assert f"The links in {older.parent} still lead to the newest run" in named.output
+    assert {file.parent for file in changed if file.stat().st_mtime_ns != changed[file]} == {older}
+    assert {name: link.readlink() for name, link in links_of(stage).items()} == links
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--run-folder", "out/m/T1"), "--run-folder works only with --mode eval"),
+        (
+            ("--mode", "eval", "--run-folder", "out/m/T1", "--work-dir", "out"),
+            "--run-folder cannot be combined with --work-dir",
+        ),
+        (
+            ("--mode", "eval", "--run-folder", "out/m"),
+            'out/m: has no answers of "m" on "GUIContentUnderstanding", "GUIElementGrounding". '
+            "Expected <work-dir>/<model>/T<date>_G<commit>",
+        ),
+    ],
+)
+def test_a_run_folder_must_fit_the_command(stage, options, problem):
+    result = stage.run("--config", config_of(stage), *options)
+    assert result.code == 2 and problem in result.output
 
 
 def test_what_was_only_queried_has_the_links_to_what_there_is_of_it(stage):

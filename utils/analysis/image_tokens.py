@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 from utils.analysis.columns import AuditSettings, Row, SampleColumns, Section, percent
 from utils.contracts import WH
@@ -12,9 +13,12 @@ from utils.geometry.resizing import ResizeStep
 
 TITLE = "Image tokens: prompts with fewer tokens than their image has"
 ROW = "fewer tokens than the image has"
+EFFECT = (
+    "so the model misses details. If it replies in pixels, they are pixels of the smaller image"
+)
 FIX = (
-    "raise the server's limits (vLLM: --mm-processor-kwargs), or lower kwargs.max_pixels to the "
-    "size that the model sees"
+    "raise the server's limits (vLLM: --mm-processor-kwargs), or lower kwargs.max_pixels to what "
+    "the model sees: fewer than {:,} pixels"
 )
 
 
@@ -43,12 +47,13 @@ def image_tokens(columns: SampleColumns, settings: AuditSettings) -> Section | N
             range(len(samples)),
             key=lambda number: expected_counts[number] - samples["prompt_tokens"][number],
         )
+        fewest = min(compress(samples["prompt_tokens"], is_shrunk))  # with those of the text
         example = shrunk_text(rule, samples["sent_wh"][worst], samples["prompt_tokens"][worst])
         finding = warning(
             "image_tokens",
-            f"the server shrank {shrunk_count:,} of {len(samples):,} images; {example}, so the "
-            "model misses details, and replies in pixels are off",
-            fix=FIX,
+            f"the server shrank at least {shrunk_count:,} of {len(samples):,} images; {example}, "
+            f"{EFFECT}",
+            fix=FIX.format(fewest * rule.factor**2),
             topic="image tokens",
             row=ROW,
         )

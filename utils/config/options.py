@@ -36,7 +36,7 @@ WITH_LOOK = ("look", "output", "as_json", "work_dir", "data", "model", "quiet", 
 """Fields of options that go with `--look`."""
 NOT_OF_IMPORTS = (
     *("fresh", "limit", "parity", "ping", "retry_judge", "retry_refused", "ignore"),
-    *("endpoint", "checkpoint", "model_glob", "log_to"),
+    *("endpoint", "checkpoint", "model_glob", "log_to", "run_folder"),
 )
 GROUPS = {
     "config": "What to run",
@@ -161,6 +161,9 @@ class Options:
         "all",
         "all: query and score (default); infer: only query; eval: only score",
         choices=("all", "infer", "eval"),
+    )
+    run_folder: Path | None = _option(
+        None, "with --mode eval: score this run folder (default: the newest)", "FOLDER", Path
     )
     check: bool = _option(
         False, "check config, functions, data and images, then stop; no request is sent"
@@ -479,6 +482,9 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
         UserError: two of them do not go together.
     """
     work_dir = values.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or "outputs"
+    if values.get("run_folder") is not None:  # <work-dir>/<model>/T<date>_G<commit>
+        values = {**values, "run_folder": expand_home(values["run_folder"]).resolve()}
+        work_dir = values["run_folder"].parent.parent
     lists = {
         key: tuple(dict.fromkeys(values.get(key, ())))
         for key in ("data", "model", "retry_server", "log_to")
@@ -520,6 +526,14 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
         (
             options.doubtful is not None and options.mode != "eval",
             "--doubtful works only with --mode eval",
+        ),
+        (
+            options.run_folder is not None and options.mode != "eval",
+            "--run-folder works only with --mode eval",
+        ),
+        (
+            options.run_folder is not None and "work_dir" in values,
+            "--run-folder cannot be combined with --work-dir, because it lies in one",
         ),
         *_wrong_with_import(options),
         *_wrong_with_export(options),

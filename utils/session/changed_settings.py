@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -10,6 +11,7 @@ from utils.contracts import KWARGS_WITHOUT_EFFECT, Record
 from utils.functions.fingerprints import CODE_VERSION
 from utils.geometry.images import is_url
 from utils.session.evaluation import Evaluation
+from utils.store.folder import logs_by_age
 from utils.store.logged_config import entry_of_run, parser_of_run, zoom_of_run
 from utils.store.view import LogView
 
@@ -24,14 +26,16 @@ KEYS_OF_ASKING = (
 """Of a model's entry: what decides about its answers, besides the prompt."""
 
 
-def note_on_changed_settings(evaluation: Evaluation, view: LogView) -> list[str]:
-    """Say in one line that the run of a log asked otherwise than the config says, if it did."""
-    before, now = entry_of_run(view.run, evaluation.name), evaluation.shown_entry
-    changed: list[str] = []
-    for key in KEYS_OF_ASKING:
-        if key != "model_path" or not _is_served_alike(before, now):
-            changed += _changed_keys(key, before.get(key), now.get(key))
-    changed += _changed_follow_up(evaluation, view.run)
+def note_on_changed_settings(evaluation: Evaluation, view: LogView, folder: Path) -> list[str]:
+    """Say in one line that the run of a log asked otherwise than the config says, if it did.
+
+    Args:
+        evaluation: by the config now.
+        view: of the log.
+        folder: that the log is in.
+    """
+    before = entry_of_run(view.run, evaluation.name)
+    changed = _changed_in_config(evaluation, view.run)
     record = next(view.records(), None)
     prompt = (view.run.get("asking") or {}).get("prompt")
     is_asked_so = evaluation.prompting.is_digest
@@ -44,12 +48,41 @@ def note_on_changed_settings(evaluation: Evaluation, view: LogView) -> list[str]
     repeats = evaluation.data.repeats
     if view.repeats != repeats:
         changed.append(f"repeats {view.repeats}, not {repeats}")
+    if view.is_circular and evaluation.data.circular is None:
+        changed.append("circular evaluation")
     if not before or not changed:
         return []
+    fitting = _folder_that_fits(evaluation, folder)
+    advice = f". To score a run with these settings, add --run-folder {fitting}" if fitting else ""
     return [
         f"the stored answers were made with other settings than this config has "
-        f"({', '.join(changed)}); the scores belong to the stored answers"
+        f"({', '.join(changed)}); the scores belong to the stored answers{advice}"
     ]
+
+
+def _changed_in_config(evaluation: Evaluation, run: Record) -> list[str]:
+    """The keys of the config that decide answers and had other values in a logged run."""
+    before, now = entry_of_run(run, evaluation.name), evaluation.shown_entry
+    changed: list[str] = []
+    for key in KEYS_OF_ASKING:
+        if key != "model_path" or not _is_served_alike(before, now):
+            changed += _changed_keys(key, before.get(key), now.get(key))
+    return changed + _changed_follow_up(evaluation, run)
+
+
+def _folder_that_fits(evaluation: Evaluation, scored: Path) -> Path | None:
+    """The newest other run folder whose run was asked as this config says."""
+    logs = logs_by_age(evaluation.options.work_dir, evaluation.name, evaluation.dataset)
+    is_circular = evaluation.data.circular is not None
+    for log, runs in logs:
+        run = runs[-1] if runs else None
+        if run is None or log.parent.resolve() == scored.resolve():
+            continue
+        is_alike = (run.repeats, run.is_circular) == (evaluation.data.repeats, is_circular)
+        has_enough = run.covers(evaluation.data.mode) and run.has_enough(evaluation.options.limit)
+        if is_alike and has_enough and not _changed_in_config(evaluation, run.begin):
+            return log.parent
+    return None
 
 
 def _is_served_alike(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

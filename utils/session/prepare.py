@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol
 
 from utils.config.environment import odd_settings
@@ -34,7 +35,7 @@ from utils.scoring.doubtful import DoubtfulRows, doubtful_problems, read_doubtfu
 from utils.sections import DataSection, OpenSection
 from utils.session.evaluation import Evaluation, UserFunction
 from utils.session.plan import Plan, has_replicas
-from utils.store.folder import all_logs, name_collisions, work_dir_problems
+from utils.store.folder import RunFolder, all_logs, name_collisions, safe_name, work_dir_problems
 from utils.store.index import is_of_server, servers_in
 from utils.subsets import Label, Only, UnknownLabels, filters_of, is_subset, only_of
 from utils.text import listed
@@ -307,7 +308,34 @@ def _selected(
         for name, entry in reading.data.items()
         if not options.data or name in options.data
     }
+    if options.run_folder is not None:
+        models, data = _of_folder(options.run_folder, models, data)
     return models, data
+
+
+def _of_folder(
+    folder: Path, models: dict[str, ModelEntry | None], data: dict[str, DataSection | None]
+) -> tuple[dict[str, ModelEntry | None], dict[str, DataSection | None]]:
+    """The model and the data sets that a run folder has answers of.
+
+    Raises:
+        UserError: there are none.
+    """
+    models_of_folder = {
+        name: entry for name, entry in models.items() if safe_name(name) == folder.parent.name
+    }
+    sets_of_folder = {
+        dataset: entry
+        for name in models_of_folder
+        for dataset, entry in data.items()
+        if RunFolder(name, folder).log(dataset).is_file()
+    }
+    if not sets_of_folder:
+        raise UserError(
+            f"--run-folder {folder}: has no answers of {listed([*models])} on {listed([*data])}. "
+            "Expected <work-dir>/<model>/T<date>_G<commit> of a model and a data set in the config"
+        )
+    return models_of_folder, sets_of_folder
 
 
 def _has_part_in(entry: ModelEntry, rank: Rank) -> bool:

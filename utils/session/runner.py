@@ -144,7 +144,7 @@ def evaluate_model(
     with ExitStack() as stack:
         tracking = _tracking(evaluations, stack)
         if plan.options.mode == "eval":
-            outcomes = rescore(evaluations, stack)
+            outcomes = rescore(evaluations, stack, plan.options.run_folder)
         else:
             outcomes = _query_and_score(plan, evaluations, group, stack, tracking)
         is_only = len(plan.models) == 1
@@ -222,10 +222,12 @@ def finish_folders(
         if scored:
             print(f"Scores, spreadsheets and log: {folder.path}")
             fuller = folder.fuller(scored)
-            if fuller:
+            shown = f"{fuller.name}, the newest run with all samples" if fuller else ""
+            shown = "the newest run" if folder.is_older else shown
+            if shown:
                 print(
-                    f"  {folder.path.parent} still shows {fuller.name}, the newest run with all "
-                    "samples. To compare this run, give compare.py its own folder"
+                    f"  The links in {folder.path.parent} still lead to {shown}. To compare this "
+                    "run, give compare.py its own folder"
                 )
         if is_only_model:
             _show_index(options.work_dir)

@@ -53,7 +53,7 @@ LogsByAge = Sequence[tuple[Path, Sequence[LoggedRun]]]
 
 
 def rescore(
-    evaluations: Sequence[Evaluation], stack: ExitStack, imported: Path | None = None
+    evaluations: Sequence[Evaluation], stack: ExitStack, folder: Path | None = None
 ) -> list[Result]:
     """Score what is in the logs (`--mode eval`).
 
@@ -62,9 +62,9 @@ def rescore(
     Args:
         evaluations: of one model.
         stack: gets the locks on the files.
-        imported: the folder of the import that is scored; None: the newest run.
+        folder: of the run or import that is scored; None: the newest run.
     """
-    logs = [_logs_of(evaluation, imported) for evaluation in evaluations]
+    logs = [_logs_of(evaluation, folder) for evaluation in evaluations]
     folders = {logs_of_set[0][0].parent for logs_of_set in logs if logs_of_set}
     for folder in sorted(folders):  # in one order for all processes, or two wait for each other
         stack.enter_context(RunFolder(evaluations[0].name, folder).scoring())
@@ -74,14 +74,14 @@ def rescore(
     ]
 
 
-def _logs_of(evaluation: Evaluation, imported: Path | None) -> LogsByAge:
-    """The logs of which the first is scored."""
+def _logs_of(evaluation: Evaluation, folder: Path | None) -> LogsByAge:
+    """The logs of which the first is scored; of a folder that is named, its own alone."""
     work_dir, name, dataset = evaluation.options.work_dir, evaluation.name, evaluation.dataset
-    logs = [] if imported else logs_by_age(work_dir, name, dataset)
-    if logs:
+    logs = logs_by_age(work_dir, name, dataset)
+    if folder is None and logs:
         return logs
-    logs = logs_by_age(work_dir, name, dataset, imported=True)
-    return [(log, runs) for log, runs in logs if imported in (None, log.parent.resolve())]
+    logs = [*logs, *logs_by_age(work_dir, name, dataset, imported=True)]
+    return [(log, runs) for log, runs in logs if folder in (None, log.parent.resolve())]
 
 
 def _rescore_data_set(evaluation: Evaluation, logs: LogsByAge) -> Result:
@@ -99,7 +99,9 @@ def _rescore_data_set(evaluation: Evaluation, logs: LogsByAge) -> Result:
         log = RunLog(path)  # keeps others from writing while files are made
     except UserError as error:
         return report_stop(options, dataset, None, error.problems, error.summary)
-    folder = RunFolder(name, path.parent)
+    newest = logs_by_age(options.work_dir, name, dataset)
+    is_older = bool(newest) and newest[0][0].parent.resolve() != path.parent.resolve()
+    folder = RunFolder(name, path.parent, is_older=is_older)
     with closing(log):
         ranks.adopt(folder, dataset, log)  # several ranks may have been stopped
         outcome = score(evaluation, folder)
@@ -123,7 +125,8 @@ def _newest_has_part(evaluation: Evaluation, logs: LogsByAge) -> bool:
     print(
         f"{evaluation.dataset}: the newest log, in {newest.parent.name}, has only some of the "
         f"samples. The log in {complete[0].parent.name} has all. To score all samples, leave out "
-        "--mode eval: the run then reuses the stored answers, and sends no request"
+        "--mode eval: the run then reuses the stored answers, and sends no request. To score that "
+        f"log as it is, add --run-folder {complete[0].parent}"
     )
     return True
 
@@ -170,7 +173,7 @@ def score(evaluation: Evaluation, folder: RunFolder) -> Result:
                 has_all = write_predictions(task, view)
                 return Result(dataset, folder, DONE if has_all else SOME_FAILED, entry=entry)
             if is_rescoring:
-                task = replace(task, notes=note_on_changed_settings(evaluation, view))
+                task = replace(task, notes=note_on_changed_settings(evaluation, view, folder.path))
             else:
                 entry_of_run = entry
             if evaluation.judge is not None:

@@ -91,6 +91,7 @@ class RunFolder:
 
     model: str  # its name in the config
     path: Path  # in the folder of all runs of the model
+    is_older: bool = False  # than another run, to which the links of the model's folder lead
 
     @classmethod
     def of_experiment(
@@ -194,7 +195,8 @@ class RunFolder:
 
     def drop_partial(self, dataset: str, full_names: Iterable[str]) -> None:
         """Remove the `_partial` twins of full files and the links to them."""
-        folders = (self.path,) if self.is_imported else (self.path, self.path.parent)
+        has_links = not (self.is_imported or self.is_older)
+        folders = (self.path, self.path.parent) if has_links else (self.path,)
         for name in full_names:
             for folder in folders:
                 twin = folder / f"{Path(name).stem}_partial{Path(name).suffix}"
@@ -211,7 +213,7 @@ class RunFolder:
         scored yet is no part, though it has no results: its caller names none. Nothing leads to
         answers made elsewhere: they are no run of the model.
         """
-        if self.is_imported:
+        if self.is_imported or self.is_older:
             return
         for file in () if self.fuller(datasets) else files:
             link = self.path.parent / file.name
@@ -274,7 +276,9 @@ def differences(runs: Mapping[str, LoggedRun], new_runs: Mapping[str, LoggedRun]
         for aspect, value in run.request_hashes.items():
             if aspect in aspects and value != new.request_hashes.get(aspect):
                 # Of a prompt function that takes the settings, they are part of the hash.
-                perhaps = "perhaps " if aspect == "prompt" and DIFFERENCES["settings"] in texts else ""
+                perhaps = (
+                    "perhaps " if aspect == "prompt" and DIFFERENCES["settings"] in texts else ""
+                )
                 texts[f"{perhaps}{DIFFERENCES[aspect]}"] = None
         if dataset in new_runs and run.is_circular != new.is_circular:
             texts["circular evaluation" if run.is_circular else "no circular evaluation"] = None

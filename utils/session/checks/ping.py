@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from utils.analysis.image_tokens import FIX, shrunk_text, tokens_of
+from utils.analysis.image_tokens import EFFECT, FIX, shrunk_text, tokens_of
 from utils.contracts import (
     WH,
     CallError,
@@ -112,11 +112,9 @@ def _shrunk_findings(
         return []
     if tokens >= tokens_of(rule, sent_wh):
         return []
-    summary = (
-        f"the server shrinks the image: {shrunk_text(rule, sent_wh, tokens)}, so the model misses "
-        "details, and replies in pixels are off"
-    )
-    return [warning("ping.shrunk", summary, fix=FIX, topic=topic)]
+    summary = f"the server shrinks the image: {shrunk_text(rule, sent_wh, tokens)}, {EFFECT}"
+    fix = FIX.format(tokens * (rule.factor or 1) ** 2)
+    return [warning("ping.shrunk", summary, fix=fix, topic=topic)]
 
 
 def _failed_ping(topic: str, code: str, summary: str, fix: str = "") -> Finding:
