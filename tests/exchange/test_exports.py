@@ -54,13 +54,13 @@ def strip(outputs, model, processor, *, dataset_name):
 L2 = {"GUIElementGrounding": {"mode": "all"}}
 
 
-def run_of(folder, root, replies, *, data=None, **entry):
+def run_of(folder, root, replies, *, data=None, options=(), **entry):
     """A scored run of a model that has one reply for each image; its folder."""
     (folder / "my_model.py").write_text(MODEL.format(replies=list(replies)))
     model = {"m": {"imp_type": "custom", "model_path": "my_model.Model", **entry}}
     config = runs.write_config(folder / "config.json", model=model, data=data or L2)
     env = {"LMUData": str(root)}
-    options = ("--no-report", "--retry", "0", "--work-dir", folder / "outputs")
+    options = ("--no-report", "--retry", "0", "--work-dir", folder / "outputs", *options)
     result = runs.evaluate("--config", config, *options, cwd=folder, env=env)
     assert result.code in (0, 1), result.output
     return runs.run_folder(folder / "outputs", "m")
@@ -214,6 +214,45 @@ def run_of_two_commands(folder, root, **entry_of_second):
     second = run_of(folder, root, THREE, data=L1_ALONE, **entry_of_second)
     assert first == second
     return first
+
+
+JUDGE = {"imp_type": "custom", "model_path": "my_model.Model", "max_requests": 5}
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "remark", "line"),
+    [
+        (
+            {"GUIContentUnderstanding": {"match_mode": "judge", "judge": JUDGE}},
+            (),
+            "the judge's readings are left out",
+            "9 of 9 samples matched",
+        ),
+        (
+            {"GUIContentUnderstanding": {"circular": True}},
+            ("--limit", "4"),
+            "the answers to the other orders of the options (circular evaluation) are left out",
+            "scored as a part, like the exported run: --limit 4",
+        ),
+        (
+            {"GUIElementGrounding": {"repeats": 3}},
+            ("--limit", "2"),
+            "a part of the data set, 6 samples",
+            "6 rows, 2 of 2 samples matched",
+        ),
+    ],
+)
+def test_a_bundle_of_a_part_or_with_a_judge_comes_back_with_the_same_verdicts(
+    tmp_path, root, data, options, remark, line
+):
+    folder = run_of(tmp_path, root, ["B", WRONG, RIGHT], data=data, options=options)
+    result = export("bundle", folder)
+    assert remark in result.output
+    (file,) = (folder / "export").iterdir()
+    there = verdicts_after_import(folder, file, tmp_path, root)
+    assert there == verdicts(folder)
+    checked = imported(tmp_path, root, file, "--check")
+    assert line in checked.output and "missing" not in checked.output
 
 
 def how_of(bundle):

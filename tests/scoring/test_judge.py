@@ -372,7 +372,8 @@ def test_check_pings_the_judge(lab):
     judged = lab(["yes", "B", "B"], judge)
     output = judged.run("--check", "--ping").stdout
     assert (
-        "judge, prompt l1-extract/1; at most 1000 requests a run: first for unparsed replies"
+        "judge, prompt l1-extract/1; one request for each unparsed reply, and for at most 100 "
+        "others, to compare the judge with the parse function; at most 1,000 requests a run"
         in output
     )
     assert "the judge reads 'It is the blue one.' as B" in output
@@ -381,6 +382,35 @@ def test_check_pings_the_judge(lab):
         f"data.{L1}.judge: the judge's reply was no JSON object with a choice: 'blue'"
         in judged.run("--check", "--ping", code=2).output
     )
+
+
+def test_check_counts_the_requests_to_the_judge_for_stored_replies(lab):
+    judged = lab(["yes", "no", "maybe", "yes", "B", "B"])
+    judged.settings = {"audit_samples": 1}
+    line = "for the stored replies of m: {} to send"
+    assert "for the stored replies" not in judged.run("--check").stdout
+    judged.run("--mode", "infer")
+    assert line.format("5 requests") in judged.run("--check").stdout
+    judged.run()
+    assert line.format("0 requests") in judged.run("--check").stdout
+    assert len(judged.judge.requests) == 5
+
+
+def test_a_judge_that_reads_none_of_the_first_replies_is_stopped(lab):
+    judged = lab(UNREADABLE[:15], lambda _: Reply("I would rather not say."))
+    judged.settings = {"audit_samples": 0}
+    finished = judged.run(code=1)
+    assert len(judged.judge.requests) == 10
+    assert (
+        "the judge stopped: it read none of the first 10 replies. The last one: the judge's reply "
+        "was no JSON object with a choice: 'I would rather not say.'" in finished.stdout
+    )
+    assert "10 failed: the judge's reply was no JSON object with a choice (such as 'I would" in (
+        finished.stdout
+    )
+    judged.judge.answer = careful_judge
+    judged.run()
+    assert judged.counts["judged"] == 15 and len(judged.judge.requests) == 25
 
 
 def test_a_model_that_judges_itself_is_warned_of(lab):
@@ -447,16 +477,28 @@ def test_kappa_and_its_interval_are_those_of_a_hand_worked_example():
     assert agreement(["A", "A"], ["A", "A"]).kappa is None
 
 
-@pytest.mark.parametrize("text", ['{"choice": "B"}', '```json\n{"choice": "B"}\n```'])
-def test_a_choice_is_one_json_object(text):
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"choice": "B"}',
+        '```json\n{"choice": "B"}\n```',
+        "B",
+        '"B"',
+        " (B).\n",
+        "**B**",
+        "<think>A or B?</think>B",
+    ],
+)
+def test_a_choice_is_one_json_object_or_a_letter_alone(text):
     assert read_choice(text, OPTIONS) == "B"
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "B",
-        '"B"',
+        "D",
+        "B or C",
+        "It is B",
         "[]",
         "{}",
         '{"choice": "B", "why": "it says so"}',
@@ -494,7 +536,7 @@ def judge_that_reads(count, otherwise):
 UNREADABLE = [reply for reply, official, _ in REPLIES if official is None]
 
 
-@pytest.mark.parametrize("otherwise", [Reply("B"), Reply(status=400), Reply('{"choice": "Z"}')])
+@pytest.mark.parametrize("otherwise", [Reply("?"), Reply(status=400), Reply('{"choice": "Z"}')])
 @pytest.mark.parametrize(("read", "has_figure"), [(0, False), (2, False), (3, True), (6, True)])
 def test_a_judge_that_has_read_less_than_half_makes_no_figure(lab, read, has_figure, otherwise):
     judged = lab(UNREADABLE[:6], judge_that_reads(read, otherwise))

@@ -174,7 +174,8 @@ class Gathered:
         """The numbers of matched rows by step, and every finding that has a count, one a line."""
         counts = self.counts
         ways = [f"{count:,} by {step}" for step, count in sorted(self.steps.items())]
-        matched = f"{counts['matched']:,} of {counts['samples']:,} samples matched"
+        found = counts["samples"] - counts["missing"]
+        matched = f"{found:,} of {counts['samples']:,} samples matched"
         lines = [f"{counted(counts['rows'], 'row')}, {matched}{_in_brackets(ways)}"]
         if counts["unknown"]:
             lines.append(

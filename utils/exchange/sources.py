@@ -65,6 +65,7 @@ class Import:
         skipped: names of files of a folder that hold no answers.
         model: that a bundle names; "" of other files.
         readers: parse functions that a bundle names, by data set.
+        limits: of a bundle whose run had `--limit`, by data set.
     """
 
     path: Path
@@ -73,6 +74,7 @@ class Import:
     skipped: list[str] = field(default_factory=list)
     model: str = ""
     readers: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
 
 
 def open_import(path: Path, format_name: str, function: Callable[..., Any] | None = None) -> Import:
@@ -146,7 +148,13 @@ def _import_of_file(path: Path, name: str, format_name: str) -> Import:
             _source(path, name or part, file_format, file, dataset, part)
             for dataset, part in manifest.answer_files.items()
         ]
-        return Import(path, sources, model=manifest.model, readers=manifest.readers)
+        return Import(
+            path,
+            sources,
+            model=manifest.model,
+            readers=manifest.readers,
+            limits=manifest.limits,
+        )
     return Import(path, [_source(path, name, file_format, file)])
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from utils.config.text import key_path
 from utils.contracts import CallError
 from utils.errors import UserError
 from utils.judging.judge import Judge
 from utils.judging.questions import PROMPT_VERSION, ReplyToRead, UnusableReply, read_choice
+from utils.text import counted
 
 EASY_REPLY = ReplyToRead(
     "Which colour is the button?", {"A": "red", "B": "blue"}, "It is the blue one."
@@ -14,13 +17,24 @@ EASY_REPLY = ReplyToRead(
 RIGHT_CHOICE = "B"
 
 
-def check_judge(dataset: str, judge: Judge, *, is_pinged: bool) -> list[str]:
-    """Print what a judge would do and return what is wrong with it."""
+def check_judge(
+    dataset: str, judge: Judge, requests: Mapping[str, int], *, is_pinged: bool
+) -> list[str]:
+    """Print what a judge would do and return what is wrong with it.
+
+    Args:
+        dataset: whose replies it reads.
+        judge: the judge.
+        requests: by model, how many it would get for the replies that are stored now.
+        is_pinged: send it a reply to read.
+    """
     limits = (
-        f"at most {judge.max_requests} requests a run: first for unparsed replies, then for at "
-        f"most {judge.audit_samples} others, to compare the judge with the parse function"
+        f"one request for each unparsed reply, and for at most {judge.audit_samples} others, to "
+        f"compare the judge with the parse function; at most {judge.max_requests:,} requests a run"
     )
     print(f"\n{dataset}: judge, prompt {PROMPT_VERSION}; {limits}")
+    for model, count in requests.items():
+        print(f"  for the stored replies of {model}: {counted(count, 'request')} to send")
     if not is_pinged:
         return []
     judge_key = key_path("data", dataset, "judge")

@@ -33,6 +33,7 @@ from utils.store.log import LoggedRun, RunLog
 from utils.store.records import end_record, run_record
 
 FOLDER = "judge"  # of a run: the judge's log
+ENOUGH = 10  # unusable replies before any other: the judge does not understand its prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,14 @@ def readings_of(
     why_stopped = ""
     if new and options.mode != "eval":
         within = [reply for reply in unique if reply.key not in beyond]
-        why_stopped = _ask(run, within, stored, clean)
-        stored = _JudgeAnswers(dict.fromkeys([*logs, run.log]), own_log=run.log)
+        first = new[:ENOUGH] if len(new) == len(unique) > ENOUGH else []
+        if first:
+            why_stopped = _ask(run, first, stored, clean)
+            stored = _JudgeAnswers(dict.fromkeys([*logs, run.log]), own_log=run.log)
+            why_stopped = why_stopped or _why_none_is_usable(run, first, stored)
+        if not why_stopped:
+            why_stopped = _ask(run, within, stored, clean)
+            stored = _JudgeAnswers(dict.fromkeys([*logs, run.log]), own_log=run.log)
     readings: dict[str, Reading] = {}
     for reply in unique:
         reading = _reading(run, reply, stored)
@@ -138,6 +145,15 @@ def readings_of(
             reading = Reading(status)
         readings[reply.key] = reading
     return readings, why_stopped
+
+
+def _why_none_is_usable(run: _JudgeRun, replies: Sequence[ReplyToRead], stored: AnswerIndex) -> str:
+    """The reason to stop after the first replies, if the judge read none of them; else ""."""
+    readings = [_reading(run, reply, stored) for reply in replies]
+    problems = [reading.problem for reading in readings if reading is not None and reading.problem]
+    if len(problems) < len(replies):
+        return ""
+    return f"it read none of the first {len(replies)} replies. The last one: {problems[-1]}"
 
 
 def _is_stored(run: _JudgeRun, reply: ReplyToRead, stored: AnswerIndex) -> bool:

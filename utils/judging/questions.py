@@ -30,6 +30,7 @@ SYSTEM_PROMPT = (
 )
 USER_PROMPT = "Question: {question}\n\nOptions:\n{options}\n\n[reply {mark}]\n{reply}\n[end {mark}]"
 LONGEST_REPLY = 10_000  # characters; of a longer one the judge sees both ends, with a mark between
+AROUND_A_LETTER = "\"'*().: \n"
 LEFT_OUT = "\n[... {count:,} characters left out ...]\n"
 PROMPT_DIGEST = hashlib.sha256(f"{SYSTEM_PROMPT}\n{USER_PROMPT}".encode()).hexdigest()
 
@@ -80,11 +81,15 @@ def read_choice(text: str, options: Mapping[str, str]) -> str | None:
     """Return the letter that the judge has read; None where the reply settles on none.
 
     Raises:
-        UnusableReply: it is not one JSON object with a letter of the question or null.
+        UnusableReply: it is not one JSON object with a letter of the question or null, nor such a
+            letter alone.
     """
     answer = after_thinking(text).strip()
     if answer.startswith("```") and answer.endswith("```"):
         answer = answer.strip("`").removeprefix("json").strip()
+    letter = answer.strip(AROUND_A_LETTER)
+    if letter in options:
+        return letter
     try:
         verdict = json.loads(answer, object_pairs_hook=_each_key_once)
     except (ValueError, RecursionError):

@@ -59,6 +59,12 @@ class Judged:
         return all(reading.status is ReadingStatus.READ for _, reading in self.readings.values())
 
     @property
+    def to_send(self) -> int:
+        """The number of replies that a run would send to the judge now."""
+        readings = {id(reading): reading for _, reading in self.readings.values()}
+        return sum(reading.status is not ReadingStatus.READ for reading in readings.values())
+
+    @property
     def no_score(self) -> str:
         """The reason why there is no figure with the judge; "": there is one."""
         readings = self._readings_for(UNREAD)
@@ -150,11 +156,13 @@ class Judged:
     def _unread_texts(self, readings: Sequence[Reading]) -> list[str]:
         """Return a sentence for each kind of reply that was not read, without a full stop."""
         sentences = []
-        reasons = Counter(
-            reading.reason for reading in readings if reading.status is ReadingStatus.FAILED
-        )
+        failed = [reading for reading in readings if reading.status is ReadingStatus.FAILED]
+        reasons = Counter(reading.reason for reading in failed)
+        examples = {reading.reason: reading.problem for reading in reversed(failed)}
         for reason, count in reasons.most_common(MOST_REASONS):
-            sentences.append(f"{count} failed: {reason.rstrip('.')}")
+            words = examples[reason].removeprefix(reason).removeprefix(": ")
+            example = f" (such as {words})" if words else ""
+            sentences.append(f"{count} failed: {reason.rstrip('.')}{example}")
         others = reasons.total() - sum(count for _, count in reasons.most_common(MOST_REASONS))
         if others:
             sentences.append(f"{others} failed for other reasons")

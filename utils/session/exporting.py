@@ -114,6 +114,16 @@ def _remarks(run: ExportedRun, form: Form, left_out: list[str]) -> list[str]:
             remarks.append(
                 f"{dataset.name}: a part of the data set, {counted(len(dataset.samples), 'sample')}"
             )
+        if form is bundle and dataset.analysis.get("circular"):
+            remarks.append(
+                f"{dataset.name}: the answers to the other orders of the options (circular "
+                "evaluation) are left out; the scores of the run are in the file"
+            )
+        if form is bundle and dataset.analysis.get("judge"):
+            remarks.append(
+                f"{dataset.name}: the judge's readings are left out, and an import has no judge; "
+                "the score with the judge is in the file"
+            )
         if not run.scoring_config(dataset):
             remarks.append(
                 f"warning: {dataset.name}: {run.folder / MANIFEST_NAME} does not say with which "

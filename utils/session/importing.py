@@ -63,11 +63,13 @@ class ImportedSet:
     """One data set of an import: its evaluation, and the answers to it.
 
     Attributes:
+        limit: of the run that a bundle is of; None: it had none.
         gathered: of a table; None: it is a live world.
     """
 
     evaluation: Evaluation
     sources: Sequence[AnswerFile] = ()
+    limit: int | None = None
     gathered: Gathered | None = None
     results: WorldResults | None = None
     counts: dict[str, int] = field(default_factory=dict)
@@ -144,7 +146,10 @@ def _sets(
         sources_by_table = _assigned(imported, tables, benchmarks, is_named=is_named)
         entries = {name: tables[name].entry for name in sources_by_table}
         evaluations = _evaluations(options, entries, imported, benchmarks, models)
-    sets = [ImportedSet(evaluations[name], sources) for name, sources in sources_by_table.items()]
+    sets = [
+        ImportedSet(evaluations[name], sources, imported.limits.get(name))
+        for name, sources in sources_by_table.items()
+    ]
     if not has_config and not options.frame and not options.recipe:
         for one in sets:
             if reader := imported.readers.get(one.evaluation.dataset):
@@ -261,6 +266,9 @@ def _gather(
     if problems:
         raise UserError(problems)
     one.lines += notes
+    if one.limit is not None:
+        evaluation.data.samples = evaluation.data.chosen(one.limit)
+        one.lines.append(f"scored as a part, like the exported run: --limit {one.limit}")
     table = Table(evaluation.dataset, evaluation.data)
     gathered = Gathered(table.matcher(order))
     for source in one.sources:
@@ -472,7 +480,7 @@ def _described(
         "model": evaluation.name,
         "dataset": evaluation.dataset,
         "mode": data.mode,
-        "limit": None,
+        "limit": one.limit,
         "circular": False,
         **({"repeats": repeats} if repeats > 1 else {}),
         "protocol": IMPORTED,

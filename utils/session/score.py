@@ -249,6 +249,24 @@ def _judge_replies(
     )
 
 
+def judge_requests(evaluation: Evaluation, folder: RunFolder) -> int:
+    """The requests that a judge would get for the replies in a folder; nothing is sent."""
+    from utils.judging.scoring import judge_replies
+
+    judge, data, options = evaluation.judge, evaluation.data, evaluation.options
+    assert judge is not None
+    with closing(LogView(folder.log(evaluation.dataset), data.mode, options.limit)) as view:
+        judged = judge_replies(
+            judge,
+            Selection(view, data.benchmark.in_mode, data.mode, options.limit),
+            evaluation.scorer(skip_errors=True, run=view.run),
+            folder,
+            replace(options, mode="eval"),
+            evaluation.secrets.clean_object,
+        )
+    return min(judged.to_send, judge.max_requests)
+
+
 def _published(evaluation: Evaluation, entry: Entry, scored: Scored) -> dict[str, Any] | None:
     """Return the published figures of the checkpoint, beside scores on the same data."""
     recipe = evaluation.recipe

@@ -41,7 +41,7 @@ IS_FIGURE = False
 IS_OF_ONE = False
 VERSION = 1
 MODEL_CLASS = "models.imported.AnswersMadeElsewhere"
-NOT_OF_IMPORTS = ("circular", "judge", "repeats", "path", "parse_function")
+NOT_OF_IMPORTS = ("circular", "judge", "match_mode", "repeats", "path", "parse_function")
 """Settings of a data set that answers made elsewhere cannot have, that come from the rows, or that
 stand in the model's entry."""
 OF_SERVERS = ("answered_by", "served", "servers")  # in the manifest's entry of a data set
@@ -179,6 +179,7 @@ def _entry(run: ExportedRun, dataset: ExportedSet) -> dict[str, Any]:
         "level": dataset.level,
         "rows": len(dataset.samples),
         "mode": entry.get("mode"),
+        "limit": entry.get("limit"),
         "partial": dataset.is_partial,
         "annotations": annotations.get("file"),
         "annotations_sha256": annotations.get("sha256"),

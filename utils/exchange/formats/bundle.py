@@ -48,11 +48,13 @@ class BundleManifest:
         answer_files: names of files in the archive, by data set.
         readers: parse functions that the answers were scored with, by data set; without those
             that are the default of their data set.
+        limits: of the run, by data set; without those that had none.
     """
 
     model: str
     answer_files: Mapping[str, str]
     readers: Mapping[str, str]
+    limits: Mapping[str, int]
 
 
 def read_manifest(file: RowFile) -> BundleManifest:
@@ -67,6 +69,7 @@ def read_manifest(file: RowFile) -> BundleManifest:
             manifest = json.loads(archive.read(MANIFEST))
         model, data = manifest.get("model"), manifest["data"]
         readers = {str(name): entry.get("reader") for name, entry in data.items()}
+        limits = {str(name): entry.get("limit") for name, entry in data.items()}
         answer_files = {str(name): str(entry["answers"]) for name, entry in data.items()}
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{file.name}: {MANIFEST} is broken: {error!r}") from None
@@ -75,6 +78,7 @@ def read_manifest(file: RowFile) -> BundleManifest:
         model=model.strip() if is_name else "",
         answer_files=answer_files,
         readers={name: reader for name, reader in readers.items() if isinstance(reader, str)},
+        limits={name: n for name, n in limits.items() if type(n) is int and n > 0},
     )
 
 

@@ -21,6 +21,7 @@ from utils.session.checks.requests import Origin, SampleProblem, check_requests,
 from utils.session.evaluation import Evaluation
 from utils.session.jobs import folder_of, make_job, new_runs_of
 from utils.session.plan import Plan
+from utils.session.score import judge_requests
 from utils.text import counted
 
 
@@ -44,7 +45,8 @@ def check(plan: Plan) -> int:
         warnings += result.warnings
         problems += [f'model "{name}": {problem}' for problem in result.problems]
     for dataset, judge in plan.judges.items():
-        problems += check_judge(dataset, judge, is_pinged=plan.options.ping)
+        requests = _judge_requests(plan, dataset)
+        problems += check_judge(dataset, judge, requests, is_pinged=plan.options.ping)
         is_pinged = is_pinged or plan.options.ping
     console.show_left_out(plan.bad_samples, None)
     if problems:
@@ -103,6 +105,17 @@ def _check_model(evaluations: Sequence[Evaluation]) -> ModelCheck:
                 check_of_model.problems += problems
     check_of_model.problems += problem_lines(sample_problems)
     return check_of_model
+
+
+def _judge_requests(plan: Plan, dataset: str) -> dict[str, int]:
+    """By model, the requests that a judge would get for the replies that are stored now."""
+    requests: dict[str, int] = {}
+    for name, evaluations in plan.evaluations.items():
+        for evaluation in evaluations:
+            folder, _ = folder_of(evaluations, new_runs_of(evaluations))
+            if evaluation.dataset == dataset and folder.log(dataset).is_file():
+                requests[name] = judge_requests(evaluation, folder)
+    return requests
 
 
 def _misses_text(misses: int, replies: int) -> str:
