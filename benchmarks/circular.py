@@ -23,13 +23,14 @@ from typing import Any, NamedTuple
 from benchmarks.base import index_list
 from benchmarks.matrics import in_order
 from utils.analysis.columns import Row, SampleColumns, in_percent, share
-from utils.contracts import Line, Sample, turn_key
+from utils.contracts import Line, Sample, Status, turn_key
 from utils.findings import Finding, note, warning
 from utils.misc import OPTION_LETTERS
 from utils.protocol import DIFFICULTIES
 from utils.text import format_percent
 
 MAX_NAMED = 20  # questions in a note
+MANY_UNPARSED = 0.05  # of the replies to all rotations
 TITLE = "L1 GUIContentUnderstanding circular"
 COLUMNS = {  # of the table, and the fields of a row that they show
     "plain": "plain",
@@ -120,6 +121,8 @@ class _Question(NamedTuple):
     split: str
     picture: int
     hits: list[int]  # of each rotation
+    letters: list[str | None]  # that were chosen, likewise
+    answers: list[str]  # letters of the right option, likewise
     is_consistent: bool  # the same text was chosen in every rotation
     is_flagged: bool  # an option names letters or places
 
@@ -172,6 +175,8 @@ class Circular:
                 counts["incomplete"] += 1
             else:
                 questions.append(_question(columns, rotations, int(pictures[first])))
+                counts["replies"] += len(rotations)
+                counts["unparsed"] += sum(_is_unparsed(columns, row) for row in rotations)
                 counts["not_rotated"] += _has_equal_requests(columns, rotations)
         splits = in_order({question.split for question in questions}, DIFFICULTIES)
         rows = [
@@ -201,9 +206,15 @@ def _question(columns: SampleColumns, rotations: Sequence[int], picture: int) ->
         split=str(columns["split"][first]),
         picture=picture,
         hits=[columns["hit"][rotation] for rotation in rotations],
+        letters=letters,
+        answers=[str(columns["answer"][rotation]) for rotation in rotations],
         is_consistent=len(texts) == 1 and None not in texts,
         is_flagged=bool(names_other_options(options[0])),
     )
+
+
+def _is_unparsed(columns: SampleColumns, row: int) -> bool:
+    return columns["status"][row] == Status.OK and columns["chosen"][row] is None
 
 
 def _has_equal_requests(columns: SampleColumns, rotations: Sequence[int]) -> bool:
@@ -219,7 +230,7 @@ def _has_equal_requests(columns: SampleColumns, rotations: Sequence[int]) -> boo
 def _notes(
     unsupported: Sequence[Any], questions: Sequence[_Question], rows: Sequence[Row]
 ) -> list[str]:
-    notes = [MEANING]
+    notes = [MEANING, *_letters_note(questions)]
     if unsupported:
         notes.append(
             "left out, because the protocol's parser knows only the options A to F: "
@@ -235,6 +246,18 @@ def _notes(
             f"{format_percent(accuracy)} %"
         )
     return notes
+
+
+def _letters_note(questions: Sequence[_Question]) -> list[str]:
+    """Say how often each letter was chosen and is right, over all rotations."""
+    chosen = Counter(letter for question in questions for letter in question.letters if letter)
+    right = Counter(letter for question in questions for letter in question.answers)
+    if not chosen:
+        return []
+    letters = ", ".join(
+        f"{letter} {chosen[letter]} ({right[letter]})" for letter in sorted({*chosen, *right})
+    )
+    return [f"letters chosen in all rotations (in brackets: how often each is right): {letters}"]
 
 
 def _repeats_note(columns: SampleColumns) -> list[str]:
@@ -287,7 +310,15 @@ def _table(rows: Sequence[Row]) -> dict[str, Any]:
 
 def _findings(counts: Counter[str]) -> list[Finding]:
     besides = "not counting the questions themselves"
+    is_much = counts["unparsed"] >= MANY_UNPARSED * counts["replies"]
     possible = [
+        (warning if is_much else note)(
+            "circular.unparsed",
+            f"replies without a letter that could be read: {counts['unparsed']} of "
+            f"{counts['replies']} in all rotations",
+            detail="one such reply makes its question wrong in the circular accuracy, which then "
+            "says less about a preference for letters",
+        ),
         note(
             "circular.incomplete",
             f"questions with rotations not queried yet: {counts['incomplete']}",

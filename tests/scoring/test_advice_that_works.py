@@ -170,3 +170,40 @@ def test_datasets_are_named_beside_models(staged):
     ]
     heads = {line.split(": ")[1] for line in warnings}
     assert heads == {f"{name}, {dataset}" for name in "mn" for dataset in (L1, L2)}
+
+
+@pytest.mark.parametrize(("unread", "is_warned"), [(8, True), (4, False)])
+def test_a_fifth_of_unparsed_replies_is_warned_of_where_no_function_reads_them(
+    staged, unread, is_warned
+):
+    def answer(request):
+        number = int(re.search(r"target (\d+)", request.text)[1])
+        return Reply("nowhere" if number < unread else "(0.2, 0.15)")
+
+    stage = staged(answer=answer, pictures=TWELVE)
+    result = stage.evaluate({"m": PLAIN}, "--no-report", data=POINTS)
+    count = 2 * unread  # two instructions on each image
+    warning = f"{count} of 24 replies are unparsed; send the prompt that the model needs"
+    assert (warning in result.stdout) == is_warned
+
+
+def test_of_several_functions_that_read_the_replies_none_is_advised_for_a_hit_by_chance(staged):
+    def answer(request):
+        number = int(re.search(r"target (\d+)", request.text)[1])
+        return Reply('{"x": 200, "y": 150}' if number == 0 else '{"x": 990, "y": 990}')
+
+    stage = staged(answer=answer, pictures=TWELVE)
+    result = stage.evaluate({"m": PLAIN}, "--no-report", data=POINTS)
+    [*_, warning] = [line for line in result.stdout.splitlines() if "are unparsed" in line]
+    assert "no ready-made function fits: the best one" in warning
+    assert not ADVICE.findall(warning), result.stdout
+
+
+def test_an_example_of_replies_that_were_cut_off_shows_whether_they_are_rubbish(staged):
+    rubbish = Reply("Q Q Q Q", finish_reason="length")
+    stage = staged(answer=lambda _: rubbish, pictures=TWELVE[:2])
+    result = stage.evaluate({"m": PLAIN}, "--no-report", data=POINTS)
+    assert (
+        "4 of 4 replies were cut off at the token limit; raise generate_cfg.max_tokens. 4 of them "
+        "are unparsed. The first one begins 'Q Q Q Q'" in result.stdout
+    )

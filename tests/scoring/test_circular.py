@@ -117,6 +117,7 @@ def turns(number, chosen, *, split="easy", texts=XYZ, requested=None, **more):
                 "split": split,
                 "options": turn["options"],
                 "chosen": letter,
+                "answer": turn["answer"],
                 "hit": int(letter == turn["answer"]),
                 "status": "ok" if letter else "failed",
                 "fingerprint": f"f{number}.{rotation}",
@@ -211,6 +212,18 @@ SEVEN = {**turns(7, "A", texts="stuvwxy", requested=1)[0], "rotations": 1}  # G:
         ),
         ([turns(0, "ACB"), turns(1, "AAA", fingerprint="")], [2, 2], "findings", None),
         ([], [], "findings", None),
+        (
+            [turns(0, ["A", None, "B"], status="ok")],
+            [1, 1],
+            "findings",
+            "replies without a letter that could be read: 1 of 3 in all rotations; one such",
+        ),
+        (
+            [turns(0, "ACB"), turns(1, "AAA")],
+            [2, 2],
+            "notes",
+            "(in brackets: how often each is right): A 4 (2), B 1 (2), C 1 (2)",
+        ),
     ],
 )
 def test_what_is_left_out_or_odd_is_said(questions, counted, field_name, expected_text):
@@ -227,7 +240,7 @@ def test_what_is_left_out_or_odd_is_said(questions, counted, field_name, expecte
 )
 def test_flagged_questions_are_named_and_the_accuracy_given_without(last, flagged, without_them):
     circular = section(turns(0, "ACB"), turns(7, "AAA", texts=("x", "y", last)))
-    overall, [_, *notes] = circular["rows"][-1], circular["notes"]
+    overall, [_, _, *notes] = circular["rows"][-1], circular["notes"]
     assert (overall["flagged"], overall["circular"]["value"]) == (flagged, 50)
     assert (overall["circular_unflagged"] or {"value": None})["value"] == (100 if flagged else None)
     assert len(notes) == flagged
@@ -391,11 +404,13 @@ def test_a_plain_run_after_a_circular_one_asks_nothing_in_a_folder_of_its_own(ba
 
 def test_scoring_a_circular_log_with_a_plain_config_keeps_the_rotations(base, stage):
     stage = base.copy_to(stage.home)
-    kinds = ["_rotations.jsonl", "_samples.jsonl", "_analysis.json", "_scores.json"]
-    before = contents(stage, *kinds)
+    kinds = ["_rotations.jsonl", "_samples.jsonl", "_scores.json"]
+    before, section_before = contents(stage, *kinds), analysis(stage)["circular"]
     stage.data = dict(PLAIN)
     ran = stage.run("--mode", "eval")
     assert (ran.code, contents(stage, *kinds)) == (0, before), ran.output
+    assert analysis(stage)["circular"] == section_before
+    assert "other settings than this config has (circular evaluation)" in ran.output
 
 
 def test_a_plain_run_spares_the_rotations_of_an_older_versions_log(base, stage):

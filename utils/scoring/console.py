@@ -329,7 +329,8 @@ def _show_more_tables(scored: Scored, model: str, options: Options, note: str) -
     if circular := analysis.get("circular"):
         questions = max((row["questions"] for row in circular["rows"]), default=0)
         print("\n" + render_table(circular["table"], model, questions, note=note))
-        print("\n".join([*circular["notes"], *_error_lines(scored.rotation_errors, options)]))
+        errors = scored.rotation_scorer.errors if scored.rotation_scorer is not None else {}
+        print("\n".join([*circular["notes"], *_error_lines(errors, options)]))
     if judged := analysis.get("judge"):
         if "table" in judged:
             print("\n" + render_table(judged["table"], model, total, note=note))
@@ -379,10 +380,12 @@ def _summary(scored: Scored, options: Options) -> list[str]:
             examples = [middle_cut(repr(reply), 90) for reply in scored.scorer.unparsed]
             lines += [f"    such as {example}" for example in dict.fromkeys(examples)]
     if counts["completion_tokens"]:
-        lines.append(
-            f"  tokens: {counts['prompt_tokens']:,} + {counts['completion_tokens']:,} (prompt + "
-            "completion)"
+        of_rotations = scored.rotation_scorer.counts if scored.rotation_scorer is not None else {}
+        prompt, completion = (
+            counts[kind] + of_rotations.get(kind, 0)
+            for kind in ("prompt_tokens", "completion_tokens")
         )
+        lines.append(f"  tokens: {prompt:,} + {completion:,} (prompt + completion)")
     if scored.missing:
         noun = noun_of(scored.analysis["head"]["level"])
         has, them = ("has", "it") if scored.missing == 1 else ("have", "them")

@@ -43,6 +43,7 @@ NEARLY_ALL = 0.8  # of the replies
 NO_FUNCTION = "send the prompt that the model needs (custom_prompt), or write a parse function"
 MOST_TRIED = 100  # unparsed replies on which other parse functions are tried
 FEWEST_UNPARSED, MUCH = 10, 0.05  # so many replies, and this share, are worth another function
+MANY_UNPARSED = 0.2  # of the replies: a warning, whether another function reads them or not
 LEAST_RIGHT = 0.25  # of what a function reads, if it is the one that fits
 MISSING_TEXT = "The imported file has no row for this sample."
 WITHOUT_ANSWER = ("failed", "refused", "missing", "spoilt")  # counts
@@ -157,14 +158,21 @@ class Scorer:
             key=lambda dotted: (self.hits_of_parsers[dotted], self.better_parsers[dotted]),
         )
 
-    def _readers(self) -> list[str]:
-        """The functions that read half of what this one cannot, and something of it rightly."""
+    def _all_readers(self) -> list[str]:
+        """The functions that read half of what this one cannot."""
         return [
             dotted
             for dotted in dict.fromkeys([*self.other_parsers, *self.better_parsers])
             if self.better_parsers[dotted]
             and 2 * self.better_parsers[dotted] >= self.counts["tried"]
-            and (self.hits_of_parsers[dotted] or not self.other_parsers)
+        ]
+
+    def _readers(self) -> list[str]:
+        """Those of them that read something rightly, as far as that is known."""
+        return [
+            dotted
+            for dotted in self._all_readers()
+            if self.hits_of_parsers[dotted] or not self.other_parsers
         ]
 
     def _fits(self, dotted: str) -> bool:
@@ -174,7 +182,11 @@ class Scorer:
         quarter of the readings must be right. The recipe's functions fit the model's family, and a
         function without a rival needs no other proof.
         """
-        if dotted in self.recipe_parsers or len(self._readers()) == 1 or not self.other_parsers:
+        if (
+            dotted in self.recipe_parsers
+            or self._all_readers() == [dotted]
+            or not self.other_parsers
+        ):
             return True
         return self.hits_of_parsers[dotted] >= LEAST_RIGHT * self.better_parsers[dotted]
 
@@ -329,18 +341,23 @@ class Scorer:
                 warning(
                     "replies.cut_off",
                     f"{cut_off} of {answered} replies were cut off at the token limit",
-                    detail=f"raise {self.token_limit}",
+                    detail=f"raise {self.token_limit}{self._first_unparsed()}",
                     setting=self.token_limit,
                 )
             ]
         if self.counts["empty"] >= NEARLY_ALL * answered:
             return [self.empty_finding("replies.empty", f"{answered} replies")]
         is_most = unparsed >= NEARLY_ALL * answered
-        is_much = unparsed >= FEWEST_UNPARSED and unparsed >= MUCH * answered
+        is_enough = unparsed >= FEWEST_UNPARSED
+        is_much = is_enough and unparsed >= MUCH * answered
         best = self.best_parser()
         is_advised = best is not None and self._fits(best)
         has_better = is_advised and (is_much or not self.other_parsers)
-        if not is_most and not has_better:
+        if (
+            not is_most
+            and not has_better
+            and not (is_enough and unparsed >= MANY_UNPARSED * answered)
+        ):
             return []
         summary = f"{unparsed} of {answered} replies are unparsed"
         if is_most:
@@ -353,6 +370,13 @@ class Scorer:
                 setting=self.parser_setting,
             )
         ]
+
+    def _first_unparsed(self) -> str:
+        """An example of a reply that could not be read; "": all were read."""
+        if not self.unparsed:
+            return ""
+        count = self.counts["unparsed"]
+        return f". {count} of them are unparsed. The first one begins {self.unparsed[0][:60]!r}"
 
     def empty_finding(self, code: str, all_replies: str) -> Finding:
         """Return the warning about whole replies without text, and where it may be instead."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -110,8 +110,7 @@ class Scored:
     notes: list[str]  # what the score leaves out or rests on, one line each
     is_whole: bool  # all that was asked for was answered and scored
     checksums: dict[str, str]  # of the files that were written, by name
-    rotation_errors: Mapping[str, tuple[int, str]] = field(default_factory=dict)
-    """Errors in rotations beyond the questions themselves; as `Scorer.errors`."""
+    rotation_scorer: Scorer | None = None  # of rotations beyond the questions themselves
 
     @property
     def no_score(self) -> str:
@@ -212,7 +211,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         missing=records.missing,
         notes=[f"{task.name}: {finding}" for finding in records.findings()],
         is_whole=is_whole,
-        rotation_errors={} if rotation_scorer is None else rotation_scorer.errors,
+        rotation_scorer=rotation_scorer,
         checksums=checksums_of([samples, rotations, score_file, analysis_file]),
     )
 
