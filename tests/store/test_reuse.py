@@ -603,3 +603,47 @@ def test_newer_answers_of_a_part_count_in_the_next_whole_run(tmp_path):
             assert stage.run("--no-report", *limit).asked[L2] == 0
         grown = stage.folder() / f"m_{L2}.jsonl"
         assert grown.stat().st_size - again < 3 * 10_000  # run records; answers are copied once
+
+
+PREPROCESS = """
+from models.base import default_api_preprocess_function
+
+
+def before(message, model, processor, **kwargs):
+    chat = default_api_preprocess_function(message, model, processor, **kwargs)
+    chat[0]["content"][0]["text"] += "{text}"
+    return chat
+
+
+def read(reply):
+    return {answer!r}
+"""
+
+
+def test_changed_code_of_a_function_is_named_where_a_run_begins_and_where_it_is_scored(staged):
+    stage = staged(PREPROCESS.format(text="", answer="B"))
+    stage.data = {L1: {"parse_function": "mymodel.read"}}
+    stage.model["m"]["preprocess_function"] = "mymodel.before"
+    first = stage.run()
+    assert first.code == 0, first.output
+    older = stage.folder()
+    stage.module(PREPROCESS.format(text=" Be quick.", answer="B"))
+    second = stage.run()
+    assert f"({older.name} holds a run with other settings (code of the preprocess" in second.output
+    assert len(second.requests) == len(first.requests)
+    stage.module(PREPROCESS.format(text="", answer="B"))
+    scored = stage.run("--mode", "eval")
+    assert "than this config has (code of the preprocess function)" in scored.output
+    assert f"add --run-folder {older}" in scored.output
+
+
+def test_changed_code_of_a_parse_function_is_told_with_the_figures_before_and_after(staged):
+    stage = staged(PREPROCESS.format(text="", answer="B"))
+    stage.data = {L1: {"parse_function": "mymodel.read"}}
+    assert "another version" not in stage.run().output
+    stage.module(PREPROCESS.format(text="", answer="A"))
+    ran = stage.run("--mode", "eval")
+    assert (
+        "these scores are by another version of mymodel.py than the scores before; easy was "
+        "100.00 % and is 0.00 % now" in ran.output
+    )

@@ -31,7 +31,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from utils import PROJECT
-from utils.functions.names import PACKAGES, is_in_program
+from utils.functions.names import PACKAGES, is_own
 from utils.program import OWN
 
 PROGRAM = (
@@ -126,15 +126,20 @@ def code_text(function: Callable[..., Any], *, also: Collection[str] = ()) -> st
 def own_code(target: Callable[..., Any]) -> dict[str, str]:
     """The hashes of the code of a function or class, by module of the user's; of this program none.
 
-    The code is the one that `code_digest` hashes.
+    The code is the one that `code_digest` hashes. Files in `models` count, where users copy the
+    program's examples; recipes do not.
     """
-    if is_in_program(target.__module__):
+    if _is_of_program(target.__module__):
         return {}
     return {
         module: digest(text)[:16]
         for module, text in _Code(target).texts().items()
-        if not is_in_program(module)
+        if not _is_of_program(module)
     }
+
+
+def _is_of_program(module: str) -> bool:
+    return is_own(module) or _is_below(module, (*PROGRAM, "models.recipes"))
 
 
 def undescribed(function: Callable[..., Any] | None) -> list[str]:

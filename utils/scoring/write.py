@@ -82,6 +82,7 @@ class ScoringTask:
     postprocess: Callable[[str], str]  # raw reply → text to parse
     scorer: Callable[[], Scorer]  # makes a scorer; circular evaluation needs a second one
     clean: Clean
+    judged_by: Sequence[Callable[..., Any]]  # classes and functions whose code decides verdicts
     notes: Sequence[str] = ()  # what a reader of the score should know besides
     second_reader: SecondReader | None = None
     doubtful: DoubtfulRows | None = None  # rows that a second figure leaves out
@@ -258,7 +259,7 @@ def _head(task: ScoringTask, view: LogView, *, is_partial: bool) -> dict[str, An
         "sealed": True,
     }
     code: dict[str, str] = {}
-    for target in task.data.benchmark.judged_by():
+    for target in task.judged_by:
         code |= own_code(target)
     if code:
         head[CODE] = code
@@ -419,7 +420,7 @@ def _without_judge_section(
 def _other_code_section(
     analysis_before: Mapping[str, Any], analysis: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a section that names changed files of the user's benchmark, if any changed."""
+    """Return a section that names changed files of the user's that judge, if any changed."""
     files = changed_files(analysis_before.get("head") or {}, analysis["head"])
     if not files:
         return {}
@@ -440,7 +441,7 @@ def _other_code_section(
         f"these scores are by another version of {files} than the scores before",
         detail=figures,
     )
-    return {"other_code": as_json({"title": "Version of the benchmark", FINDINGS: [finding]})}
+    return {"other_code": as_json({"title": "Version of your files", FINDINGS: [finding]})}
 
 
 def _last_cells(analysis: Mapping[str, Any]) -> dict[str, str]:

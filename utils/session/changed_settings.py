@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qs
 
-from utils.contracts import KWARGS_WITHOUT_EFFECT, Record
+from utils.contracts import Record
 from utils.functions.fingerprints import CODE_VERSION
-from utils.geometry.images import is_url
 from utils.session.evaluation import Evaluation
 from utils.store.folder import logs_by_age
-from utils.store.logged_config import entry_of_run, parser_of_run, zoom_of_run
-from utils.store.view import LogView
-
-KEYS_OF_ASKING = (
-    "imp_type",
-    "model_path",
-    "api",
-    "generate_cfg",
-    "preprocess_function",
-    "kwargs",
+from utils.store.logged_config import (
+    FUNCTION_CODE,
+    changed_code,
+    changed_keys,
+    changed_settings,
+    entry_of_run,
+    parser_of_run,
+    zoom_of_run,
 )
-"""Of a model's entry: what decides about its answers, besides the prompt."""
+from utils.store.view import LogView
 
 
 def note_on_changed_settings(evaluation: Evaluation, view: LogView, folder: Path) -> list[str]:
@@ -62,11 +56,9 @@ def note_on_changed_settings(evaluation: Evaluation, view: LogView, folder: Path
 
 def _changed_in_config(evaluation: Evaluation, run: Record) -> list[str]:
     """The keys of the config that decide answers and had other values in a logged run."""
-    before, now = entry_of_run(run, evaluation.name), evaluation.shown_entry
-    changed: list[str] = []
-    for key in KEYS_OF_ASKING:
-        if key != "model_path" or not _is_served_alike(before, now):
-            changed += _changed_keys(key, before.get(key), now.get(key))
+    before = entry_of_run(run, evaluation.name)
+    changed = changed_settings(before, evaluation.shown_entry)
+    changed += changed_code(run.get(FUNCTION_CODE) or {}, evaluation.function_code())
     return changed + _changed_follow_up(evaluation, run)
 
 
@@ -85,15 +77,6 @@ def _folder_that_fits(evaluation: Evaluation, scored: Path) -> Path | None:
     return None
 
 
-def _is_served_alike(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether two entries name the same model on servers, at least one of them on several."""
-    if not (before.get("servers") or now.get("servers")):
-        return False
-    paths = [str(entry.get("model_path") or "") for entry in (before, now)]
-    names = [parse_qs(path.partition("?")[2]).get("model") for path in paths]
-    return all(map(is_url, paths)) and names[0] == names[1]
-
-
 def _changed_follow_up(evaluation: Evaluation, run: Record) -> list[str]:
     """The keys that decide what is asked after a reply, where they have other values."""
     name, dataset, dotted = evaluation.name, evaluation.dataset, evaluation.dotted
@@ -102,20 +85,9 @@ def _changed_follow_up(evaluation: Evaluation, run: Record) -> list[str]:
     old_zoom = zoom_of_run(run, name)
     if old_zoom != evaluation.zoom:
         settings = [zoom and zoom.as_settings() for zoom in (old_zoom, evaluation.zoom)]
-        changed += _changed_keys("zoom", *settings)
+        changed += changed_keys("zoom", *settings)
     if (before.get("follow_up") or {}).get(dataset) != dotted.get("follow_up"):
         changed.append(f"follow_up.{dataset}")
     if old_zoom is not None and parser_of_run(run, name, dataset) != dotted.get("parse"):
         changed.append("parse_function")
     return changed
-
-
-def _changed_keys(key: str, before: Any, now: Any) -> list[str]:
-    """The keys below one of a model's entry that have other values."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        return [
-            changed
-            for name in sorted({*before, *now} - KWARGS_WITHOUT_EFFECT)
-            for changed in _changed_keys(f"{key}.{name}", before.get(name), now.get(name))
-        ]
-    return [] if before == now else [key]

@@ -21,6 +21,7 @@ from utils.contracts import (
     Record,
 )
 from utils.coordinates import PIXEL_LIMITS
+from utils.functions.fingerprints import code_digest
 from utils.functions.prompting import Prompting
 from utils.functions.signatures import parse_caller, takes_settings
 from utils.geometry.resizing import TOKEN_SIDES, ResizeStep, steps_of
@@ -103,6 +104,21 @@ class Evaluation:
     def dotted(self) -> dict[str, str]:
         """The dotted paths of the user's functions, by stage."""
         return {stage: user_function.dotted for stage, user_function in self.functions.items()}
+
+    def judged_by(self) -> list[Callable[..., Any]]:
+        """The classes and functions whose code decides the verdicts on replies."""
+        functions = [self.function(stage) for stage in ("parse", "postprocess")]
+        return [*self.benchmark.judged_by(), *filter(None, functions)]
+
+    def function_code(self) -> dict[str, str]:
+        """The hashes of the code of the functions that decide what is asked, by stage."""
+        stages = ["prompt", "preprocess", "follow_up"]
+        if self.entry.imp_type == "transformers":  # whose log has what that returned
+            stages.append("postprocess")
+        functions = {stage: self.function(stage) for stage in stages}
+        return {
+            stage: code_digest(function)[:16] for stage, function in functions.items() if function
+        }
 
     @cached_property
     def parse(self) -> ParseFunction:

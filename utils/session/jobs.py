@@ -34,7 +34,7 @@ from utils.session.settings import episode_fingerprint, pixel_limits, settings_d
 from utils.store.folder import RunFolder, all_logs, choosing, logs_by_age
 from utils.store.index import AnswerIndex
 from utils.store.log import LoggedRun, RunLog, runs_of
-from utils.store.logged_config import entry_of_run
+from utils.store.logged_config import FUNCTION_CODE, entry_of_run
 from utils.store.provenance import depends_on, git_state, made_with
 from utils.store.records import run_record, sizes_of
 
@@ -122,6 +122,7 @@ def _described(evaluation: Evaluation) -> Record:
         "bad": data.bad,
         "asking": request_hashes,
         "code_version": CODE_VERSION,
+        **({FUNCTION_CODE: code} if (code := evaluation.function_code()) else {}),
         **made_with(evaluation.config, options.config_text, options.arguments, inputs),
     }
 

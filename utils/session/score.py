@@ -159,6 +159,7 @@ def score(evaluation: Evaluation, folder: RunFolder) -> Result:
         postprocess=evaluation.postprocess,
         scorer=evaluation.scorer,
         clean=evaluation.secrets.clean_object,
+        judged_by=evaluation.judged_by(),
         doubtful=evaluation.doubtful,
     )
     mode = data.mode if is_rescoring else None  # None: what this run has queried itself

@@ -21,7 +21,7 @@ from utils.store.seals import file_of_another_scoring
 MANIFEST_NAME = "manifest.json"
 SAMPLES_SUFFIX = "_samples.jsonl"
 SAMPLES_FORMAT = 1
-CODE = "code"  # of a head: hashes of the modules of a benchmark of the user's, by name
+CODE = "code"  # of a head: hashes of the user's modules that judge, by name
 
 
 def no_score_text(entry: Mapping[str, Any]) -> str:
@@ -32,7 +32,9 @@ def no_score_text(entry: Mapping[str, Any]) -> str:
 
 
 def changed_files(head: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """The files of the user's benchmark that differ between two scorings; "" if not known.
+    """The files of the user's that judge and differ between two scorings; "" if not known.
+
+    A file that only one of them used is no other version of anything.
 
     Args:
         head: of the samples file or the analysis of a scoring.
@@ -41,8 +43,7 @@ def changed_files(head: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     code, other_code = head.get(CODE), other.get(CODE)
     if not code or not other_code:
         return ""
-    modules = [name for name in other_code if code.get(name) != other_code[name]]
-    modules += [name for name in code if name not in other_code]
+    modules = [name for name in other_code if code.get(name, other_code[name]) != other_code[name]]
     return ", ".join(f"{name.replace('.', '/')}.py" for name in modules)
 
 

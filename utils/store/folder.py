@@ -20,6 +20,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from utils.contracts import Record
 from utils.errors import UserError
 from utils.store.find import fuller_run, is_import
 from utils.store.log import (
@@ -28,6 +29,7 @@ from utils.store.log import (
     one_process_at_a_time,
     runs_of,
 )
+from utils.store.logged_config import FUNCTION_CODE, changed_code, changed_settings, entry_of_run
 from utils.subsets import filters_of
 
 INDEX = "index.html"  # in a work-dir: the list of all runs
@@ -276,10 +278,10 @@ def differences(runs: Mapping[str, LoggedRun], new_runs: Mapping[str, LoggedRun]
         for aspect, value in run.request_hashes.items():
             if aspect in aspects and value != new.request_hashes.get(aspect):
                 # Of a prompt function that takes the settings, they are part of the hash.
-                perhaps = (
-                    "perhaps " if aspect == "prompt" and DIFFERENCES["settings"] in texts else ""
-                )
-                texts[f"{perhaps}{DIFFERENCES[aspect]}"] = None
+                perhaps = "perhaps " if aspect == "prompt" and texts else ""
+                settings = _changed(run.begin, new.begin) if aspect == "settings" else []
+                names = f" ({', '.join(settings)})" if settings else ""
+                texts[f"{perhaps}{DIFFERENCES[aspect]}{names}"] = None
         if dataset in new_runs and run.is_circular != new.is_circular:
             texts["circular evaluation" if run.is_circular else "no circular evaluation"] = None
         if dataset in new_runs and run.repeats != new.repeats:
@@ -290,6 +292,14 @@ def differences(runs: Mapping[str, LoggedRun], new_runs: Mapping[str, LoggedRun]
         if run.limit != new.limit:
             texts["no --limit" if run.limit is None else f"--limit {run.limit}"] = None
     return list(texts)
+
+
+def _changed(begin: Record, new_begin: Record) -> list[str]:
+    """The settings that differ between the records of two runs of a model."""
+    entries = [entry_of_run(record, str(record.get("model"))) for record in (begin, new_begin)]
+    code = [record.get(FUNCTION_CODE) or {} for record in (begin, new_begin)]
+    changed = changed_settings(entries[0], entries[1]) if all(entries) else []
+    return changed + changed_code(code[0], code[1])
 
 
 def all_logs(

@@ -8,11 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qs
 
-from utils.contracts import Record
+from utils.contracts import KWARGS_WITHOUT_EFFECT, Record
+from utils.geometry.images import is_url
 from utils.geometry.zooming import Zoom
 from utils.protocol import ZOOM
 
+KEYS_OF_ASKING = (
+    "imp_type",
+    "model_path",
+    "api",
+    "generate_cfg",
+    "preprocess_function",
+    "kwargs",
+)
+"""Of a model's entry: what decides about its answers, besides the prompt."""
+FUNCTION_CODE = "function_code"  # of a run: hashes of the code of functions, by stage
 _BY_DATA_SET = ("custom_prompt", "parse_function", "follow_up")  # keys of a model's entry
 CONFIG, SCORING_CONFIG = "config", "scoring_config"  # in a data set's entry in the manifest
 
@@ -22,6 +34,44 @@ def entry_of_run(run: Record, name: str) -> Mapping[str, Any]:
     models = (run.get("config") or {}).get("model") or {}
     entry: Mapping[str, Any] = models.get(name) or {}
     return entry
+
+
+def changed_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The key paths of a model's entry that decide its answers and have other values."""
+    changed: list[str] = []
+    for key in KEYS_OF_ASKING:
+        if key != "model_path" or not _is_served_alike(before, now):
+            changed += changed_keys(key, before.get(key), now.get(key))
+    return changed
+
+
+def changed_code(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """The functions whose code has changed, as far as their code was recorded."""
+    return [
+        f"code of the {stage} function"
+        for stage, code in before.items()
+        if stage in now and now[stage] != code
+    ]
+
+
+def changed_keys(key: str, before: Any, now: Any) -> list[str]:
+    """The keys below one of a model's entry that have other values."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        return [
+            changed
+            for name in sorted({*before, *now} - KWARGS_WITHOUT_EFFECT)
+            for changed in changed_keys(f"{key}.{name}", before.get(name), now.get(name))
+        ]
+    return [] if before == now else [key]
+
+
+def _is_served_alike(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether two entries name the same model on servers, at least one of them on several."""
+    if not (before.get("servers") or now.get("servers")):
+        return False
+    paths = [str(entry.get("model_path") or "") for entry in (before, now)]
+    names = [parse_qs(path.partition("?")[2]).get("model") for path in paths]
+    return all(map(is_url, paths)) and names[0] == names[1]
 
 
 def as_written(entry: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

@@ -59,6 +59,7 @@ from utils.program import EVALUATE
 from utils.protocol import IMPORTED, SINGLE
 from utils.store.logged_config import (
     CONFIG,
+    FUNCTION_CODE,
     SCORING_CONFIG,
     asked_with,
     config_of_set,
@@ -72,6 +73,10 @@ from utils.store.view import LogView
 FORMAT = 3
 HOME = "~"
 _OF_RUN = ("config_file", "git", "versions", "hardware", "environment")
+
+
+OF_RUNS = ("annotations", "pictures", FUNCTION_CODE)
+"""Fields of a run's record that stand in the entry as they are."""
 
 
 class Entry(NamedTuple):
@@ -96,7 +101,7 @@ def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
         "left_out": len(view.left_out),
         **view.totals,
         **{name: end[name] for name in ("served", "servers") if end.get(name)},
-        **{name: view.run[name] for name in ("annotations", "pictures") if name in view.run},
+        **{name: view.run[name] for name in OF_RUNS if name in view.run},
     }
     if IMPORTED in view.run:
         facts[IMPORTED] = view.run[IMPORTED]["counts"]

@@ -11,7 +11,8 @@ run      opens a run: started_at, model, dataset, mode, limit, circular (whether
          that it covers, in file order), turns (of each, see `utils.sampling`), bad (left out,
          one line each); asking (what its requests depend on, as short hashes: settings, prompt,
          annotations, pictures; see `utils.store.provenance`); code_version (how code was hashed for
-         them; not in older logs);
+         them; not in older logs); function_code (hashes of the code of the prompt, preprocess and
+         follow-up functions, by stage; not in older logs);
          imported (of answers made elsewhere: file, sha256, format, rows,
          counts of findings, read_at, ...);
          annotations, pictures (checksums); config (resolved, without secrets), config_file,
