@@ -65,7 +65,7 @@ def whole_config(text):
 
 
 def test_the_guides_are_known_and_each_block_that_is_not_run_says_why():
-    assert len(GUIDES) == 16
+    assert len(GUIDES) == 17
     blocks = [block for page in GUIDES for block in blocks_of(page)]
     assert {block["kind"] for block in blocks} == {"bash", "json", "jsonc", "python", "text"}
     assert Counter(block["reason"] for block in blocks if block["reason"]) == NOT_RUN

@@ -28,6 +28,7 @@ from utils.protocol import (
     AVERAGE,
     DIFFICULTIES,
     GROUNDING_TYPES,
+    IMPORTED,
     OVERALL,
     PLATFORM_LABELS,
     TIERS,
@@ -324,7 +325,9 @@ def scores_of(
         "no_score": _no_score(tally, level, no_score) if no_score else None,
         "chance": (analysis.get("chance") or {}).get("meaning"),
         "terms": _terms(analysis, unit),
-        "published": _published(dataset, figures, is_comparable=is_comparable),
+        "published": None
+        if IMPORTED in (analysis.get("head") or {})
+        else _published(dataset, figures, is_comparable=is_comparable),
         "outcomes": tally.outcome_list(),
         "declined": tally.declined(),
         "table": _table(dataset, analysis["table"], unit) if figures else None,

@@ -36,7 +36,13 @@ from utils.store.folder import RunFolder, foreign_owner, logs_by_age
 from utils.store.log import LoggedRun, RunLog
 from utils.store.logged_config import SCORING_CONFIG, config_of_set
 from utils.store.manifest import Entry, entry_of
-from utils.store.run_facts import IMAGES_BY_RECIPE, is_whole
+from utils.store.run_facts import (
+    IMAGES_BY_RECIPE,
+    SAMPLE,
+    SAMPLE_TEXT,
+    data_kind,
+    is_whole,
+)
 from utils.store.view import LogView, Selection
 from utils.subsets import UnknownLabels
 
@@ -191,6 +197,8 @@ def score(evaluation: Evaluation, folder: RunFolder) -> Result:
     except UserError as error:
         return _report_unscored(evaluation, folder, error)
     console.show_scored(scored, evaluation.name, options)
+    if data_kind(entry.facts) == SAMPLE:
+        print(f"{dataset}: {SAMPLE_TEXT}")
     if published is not None:
         print("\n".join(lines_of(published)))
     code = DONE if scored.is_whole else SOME_FAILED

@@ -29,6 +29,7 @@ QUIET_KWARGS = {"img_size": -1, "system_prompt": "benchmark_default", "wire_form
 """Settings that are not worth a word where they have these values."""
 LONGEST_PARAMETER = 48
 RECIPES = "models.recipes."  # how functions of the program's recipes begin
+SAMPLE_TEXT = "sample data of the program: drawn screens, not a benchmark result"
 IMAGES_BY_RECIPE = "images_by_recipe"  # of a data set: settings that its recipe has set
 REPEATED = "retried"
 """The check of samples that took more than one request."""
@@ -301,7 +302,7 @@ def _data(entries: Mapping[str, Any], own_benchmarks: Collection[str]) -> str:
     subsets = list(dict.fromkeys(shown_mode(mode) for mode in modes if is_subset(mode)))
     tables += [f"{subset} only" for subset in subsets]
     texts = {
-        SAMPLE: "sample data of the program: drawn screens, not a benchmark result",
+        SAMPLE: SAMPLE_TEXT,
         PUBLISHED: f"MMBench-GUI as published{limited}",
         OTHER: "not the published files",
     }
