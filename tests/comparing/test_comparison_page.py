@@ -209,6 +209,21 @@ def test_a_sample_has_both_replies_and_leads_into_both_reports(open_tab, work):
     assert "Delete <script>" in tab.text("#view-sample")
 
 
+def test_a_sample_says_what_the_judge_read_and_where_images_were_sent_in_other_sizes(
+    open_tab, tmp_path
+):
+    runs = []
+    for name, sent_wh, choice in (("a", [400, 300], None), ("b", [392, 308], "C")):
+        answer = {"sent_wh": sent_wh, "chosen": None, "verdict": "unparsed"}
+        judge = {"judge": {"for": "unread", "status": "read", "choice": choice}} if choice else {}
+        sample = l1_sample(0, "os_web/a.png", **answer, **judge)
+        runs.append(f"{name}={make_run(tmp_path / name, {L1: [sample]})}")
+    tab = open_tab(f"#/sample/{L1}/0", page=write_page(compare(read_runs(runs)), tmp_path))
+    sides = tab.page.locator(".side h3").all_inner_texts()
+    assert "image sent: 400x300" in sides[0] and "the judge" not in sides[0]
+    assert "image sent: 392x308" in sides[1] and "the judge reads C" in sides[1]
+
+
 def test_a_question_says_who_chose_what(open_tab):
     tab = open_tab(f"#/sample/{L1}/0")
     options = tab.page.locator(".options li").all_inner_texts()

@@ -486,6 +486,8 @@ def _add_sample(
         "screen": screen,
         "right": [right_text(side) for side in sides],
         "step": _step(pair) if "step" in facts else None,
+        "sent": [side.get("sent_wh") for side in sides],
+        "judge": [(side.get("judge") or {}).get("choice") for side in sides],
     }
     for name, field in FIELDS_OF_SIDES.items():
         details[name] = [side.get(field) for side in sides]

@@ -404,6 +404,7 @@ Report.samples = (() => {
         el("span", { class: "run-name" }, pairs.match[letter.toLowerCase()]),
         badge(verdict, pairs.set(row)?.unit === "task"),
         el("span", { class: "quiet" }, how(side, row, details, wh)),
+        ...remarks(side, details).map((text) => el("span", { class: "quiet" }, text)),
         details.right[side] ? el("span", { class: "tag" }, `${details.right[side]} answers right`) : null,
         details.finish[side] === "length" ? el("span", { class: "tag bad" }, "cut off") : null,
       ),
@@ -416,6 +417,15 @@ Report.samples = (() => {
           )
         : null,
     );
+  }
+
+  /** What else there is to know of one side: the judge's reading, and the size of the image where it differs. */
+  function remarks(side, details) {
+    const texts = [];
+    if (details.judge[side]) texts.push(`the judge reads ${details.judge[side]}`);
+    const [sentOfA, sentOfB] = details.sent.map((wh) => wh && wh.join("x"));
+    if (sentOfA !== sentOfB) texts.push(`image sent: ${details.sent[side]?.join("x") ?? "size unknown"}`);
+    return texts;
   }
 
   /** How a reply was read. */
