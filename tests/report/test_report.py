@@ -553,3 +553,14 @@ def test_the_score_with_the_judge_stands_on_the_first_screen(home, judge, expect
     }
     judged = sections_of(home, sections)["judged"]
     assert (judged and (judged["text"], judged["range"])) == expected
+
+
+def test_the_figure_of_circular_evaluation_stands_beside_the_official_one(home):
+    cell = {"value": 10.0, "low": 1.2, "high": 38.0, "samples": 10, "pictures": 8}
+    circular = {"title": "circular", "rows": [{"name": "Overall", "circular": cell}], "notes": []}
+    table = {"title": "circular", "columns": ["circular"], "rows": []}
+    score = {"table": table_of(*L1_ROWS), "averages": {"overall": report_runs.cell(46.3)}}
+    sections = {**score, "circular": {**circular, "table": table}}
+    figure = sections_of(home, sections)["all_orders"]
+    assert (figure["text"], figure["range"]) == ("10.00", "1.2–38.0")
+    assert sections_of(home, score)["all_orders"] is None

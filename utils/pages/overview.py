@@ -334,6 +334,7 @@ def scores_of(
         "circular": _own_table(analysis, "circular", unit),
         "judge": _own_table(analysis, "judge", unit) if figures else None,
         "judged": _judged(analysis) if figures else None,
+        "all_orders": _all_orders(analysis) if figures else None,
         "without_doubtful": _without_doubtful(analysis) if figures else None,
         "groups": _groups(tally, analysis) if figures else [],
         "averages": _averages(analysis) if figures else [],
@@ -395,6 +396,13 @@ def _judged(analysis: Mapping[str, Any]) -> Json | None:
     """Return the figure with the judge; None without one."""
     cell = (analysis.get(JUDGED) or {}).get("overall")
     return _cell(cell, None, name="Overall with the judge") if cell else None
+
+
+def _all_orders(analysis: Mapping[str, Any]) -> Json | None:
+    """Return the figure of circular evaluation; None without one."""
+    rows = (analysis.get("circular") or {}).get("rows")
+    name = "Circular accuracy: right in every order of the options"
+    return _cell(rows[-1]["circular"], None, name=name) if rows else None
 
 
 def _without_doubtful(analysis: Mapping[str, Any]) -> Json | None:

@@ -192,6 +192,7 @@ Report.overview = (() => {
               "div",
               { class: "below" },
               second(data.judged),
+              second(data.all_orders),
               second(data.without_doubtful),
               legend(data),
               beside(data.beside),
@@ -285,7 +286,7 @@ Report.overview = (() => {
     );
   }
 
-  /** A figure beside the official one: with the readings of a judge, or without doubtful rows. */
+  /** A figure beside the official one: with a judge, of circular evaluation, or without doubtful rows. */
   const second = (cell) =>
     cell
       ? el(
