@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
@@ -20,6 +20,7 @@ PAGE = "by_step.html"
 COLOURS = 6  # of series; further ones begin again
 WIDTH, HEIGHT = 340, 200  # of a chart, in units of its own
 LEFT, RIGHT, TOP, BOTTOM = 40, 12, 12, 26  # of the plane in it
+DIGIT, GAP = 6.5, 8  # width of a sign of a label, and between two labels
 
 
 def write_by_step(training: Training, output: Path) -> Path:
@@ -50,7 +51,7 @@ def write_by_step(training: Training, output: Path) -> Path:
 def _section(training: Training, dataset: str, level: str, output: Path) -> str:
     names = training.figure_names(dataset)
     title = escape(dataset if level in ("", dataset) else f"{level} {dataset}")
-    charts = "".join(_chart(training, dataset, name) for name in reversed(names))
+    charts = "".join(_chart(training, dataset, name) for name in names)
     heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
     best = training.best(dataset)
     rows = "\n".join(
@@ -101,7 +102,7 @@ def _chart(training: Training, dataset: str, name: str) -> str:
     label = f"{escape(name)} by step, in %"
     return (
         f'<figure><figcaption>{escape(name)}</figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'role="img" aria-label="{label}">{plane.axes()}{"".join(lines)}</svg></figure>'
+        f'role="img" aria-label="{label}">{plane.axes(steps)}{"".join(lines)}</svg></figure>'
     )
 
 
@@ -158,8 +159,8 @@ class _Plane:
         y = HEIGHT - BOTTOM - (percent - bottom) / (top - bottom) * (HEIGHT - TOP - BOTTOM)
         return f"{x:.1f},{y:.1f}"
 
-    def axes(self) -> str:
-        """Lines at round percents with their labels, and the first and the last step."""
+    def axes(self, steps: Iterable[int]) -> str:
+        """Lines at round percents with their labels, and the steps as far as there is room."""
         bottom, top = self._percents
         gap = next(gap for gap in (1, 2, 5, 10, 20, 50) if (top - bottom) / gap <= 5)
         parts = []
@@ -172,12 +173,24 @@ class _Plane:
                 f"{percent:g}</text>"
             )
             percent += gap
-        for step, anchor, x in (
-            (self._steps[0], "start", LEFT),
-            (self._steps[1], "end", WIDTH - RIGHT),
-        ):
-            parts.append(
-                f'<text class="tick" x="{x}" y="{HEIGHT - 8}" text-anchor="{anchor}">'
-                f"{step:,}</text>"
-            )
+        parts.append(f'<text class="tick" x="2" y="{HEIGHT - 8}">step</text>')
+        *earlier, last = sorted(set(steps))
+        room = WIDTH - _width(last)  # the last step has its place at the right
+        lefts = {last: room}
+        end = 0.0  # of the label before
+        for step in earlier:
+            x = float(self.at(step, bottom).partition(",")[0])
+            left = max(float(LEFT), x - _width(step) / 2)
+            if end <= left and left + _width(step) + GAP <= room:
+                lefts[step] = left
+                end = left + _width(step) + GAP
+        parts += [
+            f'<text class="tick" x="{left:.1f}" y="{HEIGHT - 8}">{step:,}</text>'
+            for step, left in lefts.items()
+        ]
         return "".join(parts)
+
+
+def _width(step: int) -> float:
+    """The width of a step's label, in units of a chart."""
+    return DIGIT * len(f"{step:,}")
