@@ -247,6 +247,7 @@ def test_scores_are_rounded_and_absent_where_most_requests_failed(tmp_path, chan
         ({"protocol": "zoom"}, "zoom"),
         ({"repeats": 3}, "×3"),
         ({"protocol": "follow-up", "repeats": 2}, "follow-up ×2"),
+        ({"circular": True, "repeats": 2}, "circular ×2"),
         ({"protocol": "zoom", "partial": True}, "zoom"),
         ({"protocol": "<b>"}, "<b>"),
     ],
@@ -314,6 +315,26 @@ def test_an_earlier_scoring_is_marked_with_its_reason(
 def test_a_run_on_the_sample_data_says_so_under_its_name(tmp_path, md5, expected):
     run_at(tmp_path, "T20260101_Gaa", annotations={"file": "L2_annotations.json", "md5": md5})
     assert page_of(tmp_path).rows[2][0] == f"mT20260101_Gaa{expected}"
+
+
+def test_runs_of_one_model_are_told_apart_by_the_settings_that_differ(tmp_path):
+    entry = {"imp_type": "openai", "generate_cfg": {"temperature": 0}, "kwargs": {"img_size": 640}}
+    others = {"generate_cfg": {"temperature": 1, "top_p": 0.9}, "kwargs": {"img_size": 320}}
+    for hours, (name, settings) in enumerate(
+        {"T1": {**entry, **others}, "T2": {**entry, "kwargs": {}}, "T3": entry}.items()
+    ):
+        folder = run_at(tmp_path, f"{name}_Gaa".replace("T", "T2026010"), hours=hours)
+        manifest = json.loads((folder / "manifest.json").read_text())
+        manifest["config"] = {"model": {"m": settings}}
+        written = (folder / "manifest.json").stat().st_mtime
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        os.utime(folder / "manifest.json", (written, written))
+    names = [row[0].partition("_Gaa")[2] for row in page_of(tmp_path).rows[2:]]
+    assert names == [
+        "",
+        " · other kwargs.img_size",
+        " · other generate_cfg.temperature, generate_cfg.top_p, kwargs.img_size",
+    ]
 
 
 def compared_at(work_dir, name, stamps):

@@ -38,6 +38,12 @@ from utils.store.derived import MANIFEST_NAME, no_score_text, read_json
 from utils.store.find import is_import
 from utils.store.folder import COMPARISONS, INDEX, LOG_NAME
 from utils.store.log import is_locked
+from utils.store.logged_config import (
+    FUNCTION_CODE,
+    changed_code,
+    changed_settings,
+    entry_of_run,
+)
 from utils.store.run_facts import (
     REPORT_FOLDER,
     SAMPLE,
@@ -53,6 +59,7 @@ STILL_RUNNING_S = 600.0  # where locks cannot be tried: a log this young is bein
 LOCK_WAIT_S = 60.0
 ASSETS = Path(__file__).parent / "assets"
 LONGEST_REASON = 60  # characters of why a data set was stopped
+MOST_SETTINGS = 3  # of a run that differ from those of the newest one
 LEAD_CLASS = 'class="lead"'  # first column of a data set, on a phone the only one
 RUNNING = "running"  # the state of a run whose log is being written
 _RUN_FOLDER = re.compile(r"[TI]\d{8}_G\w+", re.ASCII)  # I: answers made elsewhere
@@ -83,6 +90,8 @@ class ListedRun:
     origin: str = ""  # "answers made elsewhere" of an import
     comparisons: list[ListedComparison] = field(default_factory=list)
     progress: str = ""  # of a run that is going on, where it was scored so far: "120 of 300"
+    entry: Mapping[str, Any] = field(default_factory=dict)  # of the model in the run's config
+    other_settings: Sequence[str] = ()  # that differ from the newest run of this model
 
     def figures(self, dataset: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the official figures of a data set by name; empty where it was not scored."""
@@ -144,7 +153,23 @@ def listed_runs(work_dir: Path) -> list[ListedRun]:
         outdated = [run.model for run in compared if stamps[run.folder] not in ("", run.stamp)]
         for run in compared:
             run.comparisons.append(ListedComparison(f"{COMPARISONS}/{folder.name}", outdated))
-    return sorted(runs.values(), key=lambda run: (-run.last_active_s, run.folder))
+    newest_first = sorted(runs.values(), key=lambda run: (-run.last_active_s, run.folder))
+    newest: dict[str, ListedRun] = {}
+    for run in newest_first:
+        newest_of_model = newest.setdefault(run.model, run)
+        run.other_settings = _other_settings(newest_of_model, run)
+    return newest_first
+
+
+def _other_settings(newest: ListedRun, run: ListedRun) -> list[str]:
+    """The settings of a run that differ from those of the newest run of its model."""
+    if not newest.entry or not run.entry:
+        return []
+    changed = changed_settings(newest.entry, run.entry)
+    for dataset in newest.datasets.keys() & run.datasets.keys():
+        code = [side.datasets[dataset].get(FUNCTION_CODE) or {} for side in (newest, run)]
+        changed += changed_code(code[0], code[1])
+    return list(dict.fromkeys(changed))
 
 
 def with_figures_so_far(
@@ -224,6 +249,7 @@ def _listed(folder: Path) -> ListedRun | None:
         unscored=[name for log, name in dataset_of_log.items() if log_times[log] > scored_at],
         has_report=_has_report(folder, manifest),
         stamp=stamp_of(manifest),
+        entry=entry_of_run(manifest, str(manifest.get("model"))),
         origin=MADE_ELSEWHERE if IMPORTED in manifest or is_import(folder) else "",
     )
 
@@ -397,6 +423,11 @@ def _row(run: ListedRun, columns: Mapping[str, Sequence[str]], levels: Mapping[s
     folder = _text(run.folder.partition("/")[2])
     kinds = {data_kind(entry) for entry in run.datasets.values()}
     note = " · sample data" if SAMPLE in kinds else ""
+    if run.other_settings:
+        title = "settings that differ from those of the newest run of this model"
+        names = ", ".join(run.other_settings[:MOST_SETTINGS])
+        more = ", …" if len(run.other_settings) > MOST_SETTINGS else ""
+        note += f' · <span title="{title}">other {_text(names)}{more}</span>'
     if run.origin:
         note += f' · <span class="odd">{_text(run.origin)}</span>'
     warning_count = sum(
@@ -503,7 +534,8 @@ def _signs(entry: Mapping[str, Any], *, is_earlier: bool) -> str:
 def _how_asked(entry: Mapping[str, Any]) -> str:
     """The protocol where samples were not asked once each: `zoom ×3`."""
     repeats = f"×{entry['repeats']}" if entry.get("repeats") else ""
-    return " ".join(filter(None, [entry.get("protocol"), repeats]))
+    circular = "circular" if entry.get("circular") else ""
+    return " ".join(filter(None, [entry.get("protocol"), circular, repeats]))
 
 
 def _cell_without_figures(run: ListedRun, dataset: str, attributes: str) -> str:

@@ -11,7 +11,8 @@ asking                  of the newest run that asked: started_at, ended_at, wall
 scoring                 of the newest scoring: at, command, git, environment; config where it is not
                         the one of the asking
 datasets                by name: level, mode, limit, partial, started_at, samples (questions),
-                        repeats (answers to each, where there are several), missing, left_out,
+                        repeats (answers to each, where there are several), circular (true),
+                        missing, left_out,
                         statuses (of answers; older versions count episodes as well), requests
                         (that these took, repeated ones, too), tokens, answered (first and last
                         time),
@@ -110,6 +111,8 @@ def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
         facts["protocol"] = protocol
     if view.repeats > 1:
         facts["repeats"] = view.repeats
+    if view.is_circular:
+        facts["circular"] = True
     return Entry(view.run, view.end, facts)
 
 
