@@ -109,9 +109,12 @@ class GUIOdyssey(StepBenchmark):
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
         """Return the figures with intervals, and the authors' figures."""
         sections = super().sections(columns, settings)
-        labels = {details["episode"]: details["labels"] for details in columns["details"]}
-        by_rule = judged_by_rules(columns, self._rules)
-        official = self._official(by_rule[odyssey_official.RULE.name], labels)
+        steps = judged_by_rules(columns, self._rules)[odyssey_official.RULE.name]
+        labels = {
+            step.episode: details["labels"]
+            for step, details in zip(steps, columns["details"], strict=True)
+        }
+        official = self._official(steps, labels)
         sections["official"]["rows"] = [
             *official_rows(odyssey_official.RULE.name, official),
             *sections["official"]["rows"],

@@ -15,7 +15,7 @@ from benchmarks.steps.rules import JudgedStep, Rule, Share, StepVerdict
 from benchmarks.steps.shown import rule_words
 from benchmarks.steps.truth import StepTruth
 from utils.analysis.columns import Row, SampleColumns, share
-from utils.contracts import WH, Verdict
+from utils.contracts import WH, Verdict, repeat_key
 
 FIGURES = ("Type", "Grounding", "SR")
 SUCCESS = FIGURES.index("SR")
@@ -370,8 +370,8 @@ class StepFigures:
         from utils.analysis.intervals import numbered
 
         self._steps = steps
-        self._episodes = numbered([step.episode for step in self._steps])
         self._details: list[Mapping[str, Any]] = columns["details"]
+        self._episodes = numbered([details["episode"] for details in self._details])
 
     def by_kind(self) -> dict[str, list[int]]:
         """The indices of the steps of each kind of recorded action."""
@@ -434,25 +434,31 @@ def details_of(
 
 
 def judged_by_rules(columns: SampleColumns, rules: Iterable[str]) -> StepsByRule:
-    """The scored steps by each of the rules, in the order of the verdicts in `details`."""
+    """The scored steps by each of the rules, in the order of the verdicts in `details`.
+
+    If each step has several answers, each of them belongs to an episode of its own.
+    """
     read = [
         (
             details,
+            repeat_key(details["episode"], repeat or 1),
             _action_of(details["answered"]) if details["answered"] else None,
             _truth_of(details, target),
         )
-        for details, target in zip(columns["details"], columns["target"], strict=True)
+        for details, target, repeat in zip(
+            columns["details"], columns["target"], columns["repeat"], strict=True
+        )
     ]
     return {
         rule: [
             JudgedStep(
-                episode=details["episode"],
+                episode=episode,
                 step=details["step"],
                 action=action,
                 truth=truth,
                 verdict=StepVerdict(*details["verdicts"][number]),
             )
-            for details, action, truth in read
+            for details, episode, action, truth in read
         ]
         for number, rule in enumerate(rules)
     }

@@ -171,6 +171,12 @@ def test_figures_of_a_score_file_are_means_and_counts_are_of_all_answers():
     assert with_means(pooled, singles) == {**pooled, "by": {"a": {"EQA": 1.5}}}
 
 
+def test_a_figure_that_all_answers_together_do_not_have_is_the_mean_of_the_single_runs():
+    singles = [{"macro SR": 100.0, "micro SR": None}, {"macro SR": 50.0, "micro SR": None}]
+    pooled = {"macro SR": None, "micro SR": None}
+    assert with_means(pooled, singles) == {"macro SR": 75.0, "micro SR": None}
+
+
 def test_a_table_keeps_its_intervals_and_cells_that_single_runs_do_not_have():
     def table(*values):
         cells = [None if value is None else {"value": value, "low": 1} for value in values]

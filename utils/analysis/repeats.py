@@ -166,7 +166,8 @@ def _notes(
 def with_means(pooled: Any, singles: Sequence[Any]) -> Any:
     """Return a score object in which each figure is the mean of those of the single runs.
 
-    Whole numbers (counts), and figures that some single run does not have, stay as they are.
+    Whole numbers (counts), and figures that some single run does not have, stay as they are. A
+    figure of whole episodes may be None over all answers, of which an episode has too many.
 
     Args:
         pooled: of all answers.
@@ -177,8 +178,9 @@ def with_means(pooled: Any, singles: Sequence[Any]) -> Any:
             name: with_means(value, [single.get(name) for single in singles])
             for name, value in pooled.items()
         }
-    is_figure = all(type(value) is float for value in (pooled, *singles))
-    return mean(singles) if is_figure else pooled
+    is_figure = pooled is None or type(pooled) is float
+    have_figures = all(type(value) is float for value in singles)
+    return mean(singles) if is_figure and have_figures else pooled
 
 
 def table_with_means(pooled: Mapping[str, Any], singles: Sequence[Mapping[str, Any]]) -> Row:

@@ -1,0 +1,60 @@
+"""Recorded steps with `repeats`: an episode is whole in one answer to all of its steps, or in none."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from tests.steps.conftest import right
+from tests.support.mock_server import Reply
+from utils import PROJECT
+
+ONE_BY_ONE = ("--api-nproc", "1")  # so that the answer of a number is the reply of that number
+FIRST_STEPS = ["open the shop", "scroll down"]
+
+
+def wrong_at(*steps_by_answer):
+    """Answers each step as it was recorded, but in the n-th answer those of the n-th list wrongly."""
+    counts = Counter()
+
+    def answer(request):
+        number = counts[request.text]
+        counts[request.text] += 1
+        if any(step in request.text for step in steps_by_answer[number % len(steps_by_answer)]):
+            return Reply("Action: wait(3)")
+        return right(request)
+
+    return answer
+
+
+def analysis_of(stage, model="m"):
+    return json.loads(next(stage.folder(model).glob("*_analysis.json")).read_bytes())
+
+
+@pytest.fixture
+def repeated(recorded):
+    """A stage that asks each step twice."""
+    del recorded.model["m"]["generate_cfg"]["temperature"]
+    recorded.data["Steps"] |= {"repeats": 2, "rule": "qwen"}
+    return recorded
+
+
+def test_figures_of_episodes_under_every_rule_are_those_of_the_score_file(repeated):
+    repeated.server.answer = wrong_at(FIRST_STEPS, [])
+    assert repeated.run("--no-report", *ONE_BY_ONE).code == 0
+    scores, rules = repeated.scores("Steps"), analysis_of(repeated)["rules"]
+    [row] = [row for row in rules["rows"] if row["name"] == "qwen (score)"]
+    assert (scores["Episodes"], row["Episodes"]) == (50, 50)
+    assert (scores["Progress"], row["Progress"]) == (50, 50)
+    assert rules["figures"]["Episodes"]["qwen"] == 50
+    assert rules["counts"]["first misses of episodes"] == 2
+
+
+def test_the_authors_success_rate_of_gui_odyssey_counts_whole_episodes_of_each_answer(repeated):
+    repeated.server.answer = lambda _: Reply("Action: wait(1)")
+    repeated.data = {"GUIOdyssey": {"repeats": 2}}
+    ran = repeated.run("--no-report", env={"LMUData": str(PROJECT / "sample_data")})
+    assert ran.code == 0, ran.output
+    rows = {row["name"]: row["value"] for row in analysis_of(repeated)["official"]["rows"]}
+    assert rows["odyssey_official: macro SR"] == 0
+    assert repeated.scores("GUIOdyssey")["official"]["macro SR"] == 0
