@@ -1,11 +1,12 @@
 """Recorded steps with `repeats`: an episode is whole in one answer to all of its steps, or in none."""
 
 import json
+import shutil
 from collections import Counter
 
 import pytest
 
-from tests.steps.conftest import right
+from tests.steps.conftest import right, write_recorded
 from tests.support.mock_server import Reply
 from utils import PROJECT
 
@@ -58,3 +59,32 @@ def test_the_authors_success_rate_of_gui_odyssey_counts_whole_episodes_of_each_a
     rows = {row["name"]: row["value"] for row in analysis_of(repeated)["official"]["rows"]}
     assert rows["odyssey_official: macro SR"] == 0
     assert repeated.scores("GUIOdyssey")["official"]["macro SR"] == 0
+
+
+def test_intervals_of_repeats_go_by_episode_as_those_of_the_score_table(repeated):
+    shutil.rmtree(repeated.root / "AndroidControl")
+    step = ("go back", {"action": "system_button", "button": "Back"})
+    episodes = [
+        {"episode_id": n, "goal": f"goal {n}.", "is_successful": True, "steps": [step] * 3}
+        for n in range(12)
+    ]
+    write_recorded(repeated.root, episodes)
+    repeated.data["Steps"]["level"] = "high"
+    odd_goals = tuple(f"goal {n}." for n in range(1, 12, 2))
+    repeated.server.answer = lambda request: Reply(
+        "Action: back()" if request.text.endswith(odd_goals) else "Action: wait(3)"
+    )
+    ran = repeated.run("--no-report")
+    assert ran.output.count("95 % intervals by episode") == 2
+    analysis = analysis_of(repeated)
+    [*_, success] = analysis["table"]["rows"]
+    [*_, overall] = analysis["repeats"]["rows"]
+    names = ("value", "low", "high", "pictures")
+    of_table, of_repeats = (
+        [cell[name] for name in names] for cell in (success["cells"][-1], overall["pass@1"])
+    )
+    assert of_repeats == of_table
+    assert (overall["pass@2"]["pictures"], analysis["repeats"]["table"]["clusters"]) == (
+        12,
+        "episode",
+    )

@@ -52,6 +52,7 @@ FIELDS = (
     "rotations",
     "repeat",
     "fingerprint",
+    "episode",
     "task",
     "steps",
     "ended",

@@ -14,12 +14,15 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from math import comb
 from statistics import mean, stdev
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from utils.analysis.columns import Row, SampleColumns, share
+from utils.analysis.columns import FIELDS, Row, SampleColumns, share
 from utils.contracts import Verdict
 from utils.protocol import AVERAGE, OVERALL, TIERS, official_figures, official_order
 from utils.text import format_number, format_percent
+
+if TYPE_CHECKING:
+    from utils.analysis.intervals import Labels
 
 SECTION = "repeats"  # of an analysis and of a score file
 SHOWN = (1, 2, 4)  # of the k, and the last one: the table has these, the files have all
@@ -80,16 +83,20 @@ def repeats_section(
         single_runs: the sections of the first answers alone, of the second ones, and so on.
     """
     answers = len(single_runs)
+    clusters = (single_runs[0].get("table") or {}).get("clusters")
+
+    def row(name: str, keep: Sequence[bool]) -> Row:
+        selected = columns.where([is_kept for is_kept in keep for _ in range(answers)])
+        return _row(name, selected, answers, _units(selected, clusters))
+
     splits = columns["split"][::answers]
     tiers = columns["tier"][::answers]
     names = sorted({str(split) for split in splits if split is not None}, key=official_order)
-    rows = [_row(name, columns, answers, [split == name for split in splits]) for name in names]
+    rows = [row(name, [split == name for split in splits]) for name in names]
     rows += [
-        _row(f"tier {name}", columns, answers, [tier == name for tier in tiers])
-        for name in TIERS
-        if name in tiers
+        row(f"tier {name}", [tier == name for tier in tiers]) for name in TIERS if name in tiers
     ]
-    rows.append(_row("Overall", columns, answers, [True] * len(splits)))
+    rows.append(row("Overall", [True] * len(splits)))
     figures = [
         {name: cell["value"] for name, cell in official_figures(sections).items()}
         for sections in single_runs
@@ -101,7 +108,16 @@ def repeats_section(
         *(f"pass^{k}" for k in shown_counts[1:]),
         "agreement",
     ]
-    table_rows = [{"name": row["name"], "cells": [row[head] for head in heads]} for row in rows]
+    table = {
+        "title": f"{title} repeats",
+        "columns": heads,
+        "rows": [
+            {"name": cells["name"], "cells": [cells[head] for head in heads]} for cells in rows
+        ],
+        "unit": "in % of the questions",
+    }
+    if clusters is not None:
+        table["clusters"] = clusters
     return {
         "title": f"{title} repeats",
         "answers": answers,
@@ -110,29 +126,34 @@ def repeats_section(
         "single_runs": figures,
         "deviations": deviations,
         "notes": [MEANING, *_notes(figures, deviations)],
-        "table": {
-            "title": f"{title} repeats",
-            "columns": heads,
-            "rows": table_rows,
-            "unit": "in % of the questions",
-        },
+        "table": table,
     }
 
 
-def _row(name: str, columns: SampleColumns, answers: int, keep: Sequence[bool]) -> Row:
-    """Return the cells of the questions that are kept; `samples` in them are questions."""
-    selected = columns.where([is_kept for is_kept in keep for _ in range(answers)])
-    hits = selected.hits().reshape(-1, answers)
-    pictures = selected.pictures()
+def _units(columns: SampleColumns, clusters: str | None) -> Labels:
+    """What intervals go by, for each answer: the field that the score table names, or the image."""
+    if clusters is not None and clusters in FIELDS:
+        return columns[clusters]
+    return columns.pictures()
+
+
+def _row(name: str, columns: SampleColumns, answers: int, units: Labels) -> Row:
+    """Return the cells of some questions; `samples` in them are questions.
+
+    Args:
+        columns: of the answers to these questions.
+        units: one for each answer, which its interval goes by.
+    """
+    hits = columns.hits().reshape(-1, answers)
     # The plain accuracy is a mean over answers; an interval by image takes none as independent.
-    row: Row = {"name": name, "pass@1": {**share(hits.ravel(), pictures), "samples": len(hits)}}
+    row: Row = {"name": name, "pass@1": {**share(hits.ravel(), units), "samples": len(hits)}}
     rights = hits.sum(axis=1).astype(int).tolist()
-    of_questions = pictures[::answers]
+    of_questions = units[::answers]
     for k in range(2, answers + 1):
         row[f"pass@{k}"] = share([pass_at(k, right, answers) for right in rights], of_questions)
     for k in range(2, answers + 1):
         row[f"pass^{k}"] = share([pass_all(k, right, answers) for right in rights], of_questions)
-    labels = answer_labels(selected)
+    labels = answer_labels(columns)
     groups = [labels[start : start + answers] for start in range(0, len(labels), answers)]
     row["agreement"] = share([agreement_of(group) for group in groups], of_questions)
     return row
