@@ -9,9 +9,10 @@ import pytest
 from tests.steps.conftest import right, write_recorded
 from tests.support.mock_server import Reply
 from utils import PROJECT
+from utils.session.compare import main as compare
 
 ONE_BY_ONE = ("--api-nproc", "1")  # so that the answer of a number is the reply of that number
-FIRST_STEPS = ["open the shop", "scroll down"]
+FIRST_STEPS, LAST_STEPS = ["open the shop", "scroll down"], ["type red shoe", "go back"]
 
 
 def wrong_at(*steps_by_answer):
@@ -88,3 +89,26 @@ def test_intervals_of_repeats_go_by_episode_as_those_of_the_score_table(repeated
         12,
         "episode",
     )
+
+
+@pytest.mark.parametrize(
+    ("wrong_steps", "percent"),
+    [
+        ((FIRST_STEPS, LAST_STEPS), "0.00"),  # each step is right once, but no answer in full
+        ((FIRST_STEPS, []), "50.00"),
+        ((["open the shop"], ["scroll down"]), "50.00"),  # of each episode one of two answers
+    ],
+)
+def test_an_episode_is_whole_where_one_answer_has_all_of_its_steps_right(
+    repeated, capsys, wrong_steps, percent
+):
+    repeated.model["n"] = repeated.model["m"]
+    assert repeated.run("--no-report", "--model", "m").code == 0
+    repeated.server.answer = wrong_at(*wrong_steps)
+    assert repeated.run("--no-report", "--model", "n", *ONE_BY_ONE).code == 0
+    folders = [str(repeated.folder(name)) for name in "mn"]
+    assert compare([*folders, "--format", "text"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    [episodes_line] = [line for line in printed if line.startswith("whole episodes")]
+    assert episodes_line.split()[2:6] == ["2", "2", "100.00", percent]
+    assert repeated.scores("Steps", "n")["Episodes"] == float(percent)

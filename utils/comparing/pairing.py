@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 from math import hypot
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from utils.analysis.judge_reading import SECTION as JUDGED
@@ -22,7 +23,7 @@ from utils.analysis.paired import MOST, PairedResult, compare_paired, holm
 from utils.comparing.boards import Board, boards_of, notes_of
 from utils.comparing.runs import ComparedRun, ScoredSet, answers_to
 from utils.comparing.wordings import by_element, wording_notes
-from utils.contracts import Facts
+from utils.contracts import Facts, repeat_of
 from utils.datasets.published import Published
 from utils.errors import UserError
 from utils.protocol import (
@@ -630,12 +631,21 @@ def _whole_episodes(common: Sequence[SamplePair]) -> list[Difference]:
         episodes.setdefault(pair.run["episode"], []).append(pair)
     episode_pairs = [
         SamplePair(
-            {**steps[0].run, "hit": int(all(step.run["hit"] for step in steps))},
-            {**steps[0].baseline, "hit": int(all(step.baseline["hit"] for step in steps))},
+            _as_episode([step.run for step in steps]),
+            _as_episode([step.baseline for step in steps]),
         )
         for steps in episodes.values()
     ]
     return [_difference("whole episodes", episode_pairs, lambda pair: 1.0)]
+
+
+def _as_episode(steps: Sequence[Facts]) -> Facts:
+    """The steps of an episode as one sample: whether all are right, in the mean of its answers."""
+    hits_by_repeat: dict[int, list[bool]] = {}
+    for step in steps:
+        for answer in answers_to(step):
+            hits_by_repeat.setdefault(repeat_of(answer["key"]), []).append(bool(answer["hit"]))
+    return {**steps[0], "hit": fmean(all(hits) for hits in hits_by_repeat.values())}
 
 
 def _percent(hits: Sequence[int], weights: Sequence[float]) -> float:
