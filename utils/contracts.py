@@ -509,6 +509,21 @@ def question_of(key: str) -> str:
     return sample.rpartition(REPEAT_MARK)[0]
 
 
+def credit_of(facts: Facts) -> float | None:
+    """Return what a sample counts in the score, 0 to 1; None: the score leaves it out.
+
+    A rule of recorded steps may find a part of a step right, or leave a step out. All other
+    samples, and those in files of earlier versions, count by their hit.
+    """
+    credit: float | None = facts["credit"] if "credit" in facts else facts.get("hit")
+    return credit
+
+
+def credits_of(samples: Iterable[Facts]) -> list[float]:
+    """Return the credits of the samples that the score counts."""
+    return [credit for facts in samples if (credit := credit_of(facts)) is not None]
+
+
 class ModelServer(Protocol):
     """The target of requests: one server of a model, or the model itself."""
 

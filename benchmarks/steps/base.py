@@ -306,6 +306,7 @@ class StepBenchmark(TableBenchmark):
             "id": line["id"],
             "image": f"{self.folder}/{self.images}/{line['image_path']}",
             "hit": int(success == 1),
+            "credit": success,
             "split": kind_name(result.kind) if self.has_phone_actions else result.kind,
             "kind": None,
             "box_frac": None if bounds is None else list(bounds),

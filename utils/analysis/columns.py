@@ -10,7 +10,7 @@ from itertools import compress, count, groupby
 from operator import itemgetter, sub
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from utils.contracts import Facts
+from utils.contracts import Facts, credit_of
 from utils.findings import Finding
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ FIELDS = (
     "status",
     "verdict",
     "hit",
+    "credit",
     "prediction",
     "text",
     "finish_reason",
@@ -114,6 +115,7 @@ class SampleColumns:
         facts = {
             **facts,
             NUMBER: len(self._columns[NUMBER]),
+            "credit": credit_of(facts),
             "prompt_tokens": usage.get("prompt_tokens"),
         }
         for field, column in self._columns.items():

@@ -60,6 +60,8 @@ def compare_paired(
     second: Sequence[float] | Floats,
     pictures: Labels,
     weights: Sequence[float] | Floats | None = None,
+    *,
+    rights: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> PairedResult:
     """Compare the hits (0..1) of two systems on the same samples.
 
@@ -68,12 +70,15 @@ def compare_paired(
     system knows all of an image or nothing, sign flips are too sure.
 
     `pictures` has one label a sample, of which there is one at least; `weights` are not negative,
-    None: all equal.
+    None: all equal. Where hits are credits for a part, `rights` has the hits by which one system
+    alone is right.
     """
     layout = lay_out(weights, pictures)
     first_hits, second_hits = (np.asarray(hits, dtype=np.float64) for hits in (first, second))
     differences = first_hits - second_hits
-    first_right, second_right = (hits[layout.order] > MOST for hits in (first_hits, second_hits))
+    first_right, second_right = (
+        np.asarray(hits)[layout.order] > MOST for hits in rights or (first_hits, second_hits)
+    )
     only_first = int((first_right & ~second_right).sum())
     only_second = int((second_right & ~first_right).sum())
     cells = layout.cells(differences[None, :])[0]

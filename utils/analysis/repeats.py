@@ -78,11 +78,17 @@ def repeats_section(
     """Return the section "repeats" of an analysis.
 
     Args:
-        columns: of all answers, those to one question in a row.
+        columns: of all answers, those to one question in a row. Questions with an answer that the
+            score leaves out are in no row.
         title: of the data set.
         single_runs: the sections of the first answers alone, of the second ones, and so on.
     """
     answers = len(single_runs)
+    credits = columns["credit"]
+    is_counted = [
+        None not in credits[start : start + answers] for start in range(0, len(credits), answers)
+    ]
+    columns = columns.where([is_kept for is_kept in is_counted for _ in range(answers)])
     clusters = (single_runs[0].get("table") or {}).get("clusters")
 
     def row(name: str, keep: Sequence[bool]) -> Row:
@@ -121,7 +127,7 @@ def repeats_section(
     return {
         "title": f"{title} repeats",
         "answers": answers,
-        "questions": len(splits),
+        "questions": len(is_counted),
         "rows": rows,
         "single_runs": figures,
         "deviations": deviations,
@@ -146,7 +152,7 @@ def _row(name: str, columns: SampleColumns, answers: int, units: Labels) -> Row:
     """
     hits = columns.hits().reshape(-1, answers)
     # The plain accuracy is a mean over answers; an interval by image takes none as independent.
-    row: Row = {"name": name, "pass@1": {**share(hits.ravel(), units), "samples": len(hits)}}
+    row: Row = {"name": name, "pass@1": {**share(columns["credit"], units), "samples": len(hits)}}
     rights = hits.sum(axis=1).astype(int).tolist()
     of_questions = units[::answers]
     for k in range(2, answers + 1):

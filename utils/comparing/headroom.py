@@ -18,7 +18,7 @@ from utils.comparing.files import as_csv
 from utils.comparing.pairing import SamplePair
 from utils.comparing.runs import ComparedRun, ScoredSet
 from utils.comparing.words import one_line, wrapped
-from utils.contracts import Facts
+from utils.contracts import Facts, credit_of, credits_of
 from utils.protocol import ACTING, noun_of_question, title_of
 from utils.scoring.console import grid
 from utils.scoring.doubtful import FORMAT
@@ -223,12 +223,17 @@ def _strong(runs: Sequence[ComparedRun], dataset: str) -> list[ComparedRun]:
 
 
 def _answered(scored: ScoredSet) -> dict[str, Facts]:
-    return {key: facts for key, facts in scored.samples.items() if facts.get("verdict")}
+    return {key: facts for key, facts in _counted(scored).items() if facts.get("verdict")}
+
+
+def _counted(scored: ScoredSet) -> dict[str, Facts]:
+    """The samples that the score counts: a rule of recorded steps may leave some out."""
+    return {key: facts for key, facts in scored.samples.items() if credit_of(facts) is not None}
 
 
 def _accuracy(scored: ScoredSet) -> float:
-    hits: list[float] = [facts["hit"] for facts in _answered(scored).values()]
-    return 100 * sum(hits) / (len(hits) or 1)
+    credits = credits_of(_answered(scored).values())
+    return 100 * sum(credits) / (len(credits) or 1)
 
 
 def _headroom(dataset: str, runs: Sequence[ComparedRun], strong: Sequence[ComparedRun]) -> Headroom:
@@ -324,22 +329,21 @@ def _answer_text(facts: Facts) -> str:
 def _with_and_without(
     run: ComparedRun, dataset: str, doubtful: set[str], is_strong: bool
 ) -> OfOneRun:
-    samples = run.sets[dataset].samples
+    samples = _counted(run.sets[dataset])
     undoubted = [facts for key, facts in samples.items() if key not in doubtful]
     return OfOneRun(
         run,
         is_strong,
         len(samples),
-        _share_of_hits([*samples.values()]),
+        _share_right([*samples.values()]),
         len(undoubted),
-        _share_of_hits(undoubted),
+        _share_right(undoubted),
     )
 
 
-def _share_of_hits(samples: Sequence[Facts]) -> RowShare:
-    return RowShare.of(
-        [facts["hit"] for facts in samples], [facts.get("image") for facts in samples]
-    )
+def _share_right(samples: Sequence[Facts]) -> RowShare:
+    """The mean credit of samples that the score counts."""
+    return RowShare.of(credits_of(samples), [facts.get("image") for facts in samples])
 
 
 # -- the console ----------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from utils.analysis.paired import MOST, PairedResult, compare_paired, holm
 from utils.comparing.boards import Board, boards_of, notes_of
 from utils.comparing.runs import ComparedRun, ScoredSet, answers_to
 from utils.comparing.wordings import by_element, wording_notes
-from utils.contracts import Facts, repeat_of
+from utils.contracts import Facts, credit_of, credits_of, repeat_of
 from utils.datasets.published import Published
 from utils.errors import UserError
 from utils.protocol import (
@@ -90,6 +90,11 @@ class SamplePair(NamedTuple):
         """Whether ground truth and question are the same; if reworded, the ground truth alone."""
         names = _TRUTH if self.is_reworded else (*_TRUTH, *_QUESTION)
         return all(self.run.get(name) == self.baseline.get(name) for name in names)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the scores of both runs count the sample."""
+        return len(credits_of(self)) == len(self)
 
     @property
     def is_reworded(self) -> bool:
@@ -335,7 +340,7 @@ def _compared(
         is_weighted = run_set.is_weighted and baseline_set.is_weighted
         is_acting = run_set.level in ACTING
         differences = _differences(
-            common,
+            [pair for pair in common if pair.is_counted],
             is_weighted=is_weighted,
             is_acting=is_acting,
             table=run_set.table,
@@ -411,6 +416,11 @@ def _notes_on(
     changed = len(pairs) - len(common)
     if changed:
         notes.append(f"{counted(changed, noun)} left out, because question or ground truth differs")
+    uncounted = sum(not pair.is_counted for pair in common)
+    if uncounted:
+        notes.append(
+            f"{counted(uncounted, noun)} left out of the differences by the rule of the score"
+        )
     for side in (run, baseline):
         only = len(side.sets[dataset].samples) - len(pairs)
         if only:
@@ -603,16 +613,19 @@ def _difference(
     group: str, pairs: Sequence[SamplePair], weight: Callable[[SamplePair], float]
 ) -> Difference:
     weights = [weight(pair) for pair in pairs]
-    run_hits = [pair.run["hit"] for pair in pairs]
-    baseline_hits = [pair.baseline["hit"] for pair in pairs]
+    run_credits = credits_of(pair.run for pair in pairs)
+    baseline_credits = credits_of(pair.baseline for pair in pairs)
+    rights = [pair.run["hit"] for pair in pairs], [pair.baseline["hit"] for pair in pairs]
     is_even = len(set(weights)) == 1  # alike, they may all be 0
     units = [str(_unit(pair.run)) for pair in pairs]
-    paired = compare_paired(run_hits, baseline_hits, units, None if is_even else weights)
+    paired = compare_paired(
+        run_credits, baseline_credits, units, None if is_even else weights, rights=rights
+    )
     return Difference(
         group,
         len(pairs),
-        _percent(run_hits, weights),
-        _percent(baseline_hits, weights),
+        _percent(run_credits, weights),
+        _percent(baseline_credits, weights),
         paired,
     )
 
@@ -641,14 +654,17 @@ def _whole_episodes(common: Sequence[SamplePair]) -> list[Difference]:
 
 def _as_episode(steps: Sequence[Facts]) -> Facts:
     """The steps of an episode as one sample: whether all are right, in the mean of its answers."""
-    hits_by_repeat: dict[int, list[bool]] = {}
+    credits_by_repeat: dict[int, list[float]] = {}
     for step in steps:
         for answer in answers_to(step):
-            hits_by_repeat.setdefault(repeat_of(answer["key"]), []).append(bool(answer["hit"]))
-    return {**steps[0], "hit": fmean(all(hits) for hits in hits_by_repeat.values())}
+            credit = credit_of(answer)
+            if credit is not None:
+                credits_by_repeat.setdefault(repeat_of(answer["key"]), []).append(credit)
+    share = fmean(all(credit == 1 for credit in credits) for credits in credits_by_repeat.values())
+    return {**steps[0], "hit": share, "credit": share}
 
 
-def _percent(hits: Sequence[int], weights: Sequence[float]) -> float:
+def _percent(credits: Sequence[float], weights: Sequence[float]) -> float:
     total = sum(weights) or 1
-    weighted = sum(hit * weight for hit, weight in zip(hits, weights, strict=True))
+    weighted = sum(credit * weight for credit, weight in zip(credits, weights, strict=True))
     return 100 * weighted / total

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from utils.analysis.paired import MOST
-from utils.contracts import Facts, Status, question_of
+from utils.contracts import Facts, Status, credits_of, question_of
 from utils.errors import UserError
 from utils.findings import warnings_in
 from utils.program import EVALUATE
@@ -300,8 +300,8 @@ def _why_no_score(level: str, samples: Mapping[str, Facts]) -> str:
 def _by_question(facts_of_answers: Iterable[Facts]) -> dict[str, Facts]:
     """Return samples by key; several answers to a question as one sample.
 
-    It is the first answer that agrees with most of them, right or wrong, with the mean of their
-    hits; `ANSWERS` has all of them.
+    It is the first answer that agrees with most of them, right or wrong, with the means of their
+    hits and credits; `ANSWERS` has all of them.
     """
     answers: dict[str, list[Facts]] = {}
     for facts in facts_of_answers:
@@ -313,6 +313,9 @@ def _by_question(facts_of_answers: Iterable[Facts]) -> dict[str, Facts]:
             hit = fmean(facts["hit"] for facts in group)
             typical = next(facts for facts in group if bool(facts["hit"]) == (hit > MOST))
             samples[key] = {**typical, "key": key, "hit": hit, ANSWERS: group}
+            if "credit" in typical:
+                credits = credits_of(group)
+                samples[key]["credit"] = fmean(credits) if credits else None
     return samples
 
 

@@ -87,7 +87,11 @@ ROW_FIELDS = (
     "image_digest",
     "episode",
 )
-NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"} - {"error", "key", "id"}
+NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "credit", "image"} - {
+    "error",
+    "key",
+    "id",
+}
 
 
 def report_after_run(

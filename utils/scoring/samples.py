@@ -22,6 +22,8 @@ prompt                       messages as shown to the model, images without valu
 file_wh, sent_wh, seen_wh    the picture in pixels: file, as sent, as the model worked on it
 finish_reason, usage, latency_s, attempts, asked_at, error, fingerprint
 server                       which of several servers answered: host:port
+credit                       recorded steps: the success by the rule of the score, 0..1; None: the
+                             rule leaves the step out (files of earlier versions have none)
 id                           of the row in its own file, where it has one
 letters: options, answer,
 chosen                       letters and their texts; the right letter; the parsed one or None
