@@ -3,6 +3,9 @@
 from itertools import count
 from pathlib import Path
 
+import pytest
+
+from utils.comparing.pairing import pairs_of_samples
 from utils.comparing.runs import ComparedRun, ScoredSet
 from utils.comparing.wordings import by_element, wording_notes
 
@@ -87,6 +90,19 @@ def test_nothing_is_said_without_two_wordings_of_one_element():
     without_score = run("a", Table=scored([*BASIC, *FUNCTIONAL], has_score=False))
     for compared in (one_wording, other_elements, plain, without_score):
         assert wording_notes([compared]) == []
+
+
+@pytest.mark.parametrize("others", [[], wording("spatial", 1, 1)])
+def test_runs_that_share_a_wording_are_paired_by_their_questions(others):
+    whole = scored([*BASIC, *FUNCTIONAL, facts(None, None, 1)])
+    part = scored([*FUNCTIONAL, *others])
+    assert pairs_of_samples(part, whole) == [(sample, sample) for sample in FUNCTIONAL]
+    assert pairs_of_samples(whole, part) == [(sample, sample) for sample in FUNCTIONAL]
+
+
+def test_runs_without_a_wording_in_common_are_paired_by_element():
+    pairs = pairs_of_samples(scored(FUNCTIONAL), scored(BASIC))
+    assert pairs == [*zip(FUNCTIONAL, BASIC[:3], strict=True)]
 
 
 def test_the_first_sample_of_an_element_stands_for_it():

@@ -363,9 +363,10 @@ def _compared(
 
 
 def pairs_of_samples(run_set: ScoredSet, baseline_set: ScoredSet) -> list[SamplePair]:
-    """Return the samples that both have; those of other wordings by the element they ask for."""
+    """Return the samples that both have; without a wording in common, by the element asked for."""
     run_samples, baseline_samples = run_set.samples, baseline_set.samples
-    if run_set.wordings and baseline_set.wordings and run_set.wordings != baseline_set.wordings:
+    run_wordings, baseline_wordings = set(run_set.wordings), set(baseline_set.wordings)
+    if run_wordings and baseline_wordings and run_wordings.isdisjoint(baseline_wordings):
         run_samples = by_element(run_samples.values())
         baseline_samples = by_element(baseline_samples.values())
     return [
