@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.finished import L2, l2_set, make_run
 from tests.support.grounding_replay import PARSE_PLAIN, Replay, run
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
@@ -54,6 +55,27 @@ def test_a_mean_of_splits_is_compared_as_one(tmp_path):
     assert OVERALL not in headlines
     average = headlines[AVERAGE]
     assert [average.baseline_pct, average.run_pct] == pytest.approx(scores)
+
+
+def test_splits_of_an_own_table_may_be_named_as_those_of_the_second_level(tmp_path):
+    table = {
+        "title": "Own",
+        "columns": ["Overall"],
+        "rows": [{"name": "accuracy", "cells": [{"value": 37.5}]}],
+        "official": ["accuracy"],
+        "column_field": "split",
+        "row_field": None,
+    }
+    folders = []
+    for name, hits in (("a", "xxx....."), ("b", "xxx...xx")):
+        samples = l2_set(hits)
+        for number, facts in enumerate(samples):
+            facts["split"] = "basic" if number < 6 else "advanced"
+        folder = tmp_path / name / "T1"
+        folders.append(make_run(folder, {L2: samples}, model=name, tables={L2: table}))
+    [pair] = compare(read_runs(folders)).pairs
+    main = pair.headline[-1]
+    assert (main.group, main.baseline_pct, main.run_pct) == ("accuracy", 37.5, 62.5)
 
 
 @pytest.mark.parametrize(

@@ -520,7 +520,7 @@ def _official_differences(
         sizes = Counter(_part(pair, parts_of_average) for pair in common)
         average = _difference(total, common, lambda pair: 1 / sizes[_part(pair, parts_of_average)])
         headline.append(average)
-    elif set(splits) == {*GROUNDING_TYPES}:
+    elif "official" not in table and set(splits) == {*GROUNDING_TYPES}:
         split_weights = {name: 1 / len(pairs) for name, pairs in splits.items()}
         average = _difference(AVERAGE, common, lambda pair: split_weights[pair.run["split"]])
         headline.append(average)
