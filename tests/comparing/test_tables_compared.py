@@ -57,6 +57,37 @@ def test_a_mean_of_splits_is_compared_as_one(tmp_path):
     assert [average.baseline_pct, average.run_pct] == pytest.approx(scores)
 
 
+CELLS = {  # of a table whose official figure is the mean over platforms
+    "title": "Own",
+    "columns": ["Overall"],
+    "rows": [{"name": "average", "cells": [{"value": 0.0}]}],
+    "official": ["average"],
+    "column_field": "split",
+    "row_field": None,
+    "parts": ["platform"],
+}
+
+
+@pytest.mark.parametrize("are_partial", [(False, True), (True, True)])
+def test_a_mean_of_cells_is_compared_alike_from_both_sides_of_a_partial_import(
+    tmp_path, are_partial
+):
+    folders = {}
+    for name, hits, is_partial in zip("ab", ("." * 10, "x.x" + "." * 7), are_partial, strict=True):
+        samples = l2_set(hits, pictures=2)
+        samples[0]["platform"] = "os_mac"  # a cell of one row
+        for facts in samples[4:] if is_partial else ():
+            facts |= {"status": "missing", "verdict": None, "hit": 0}
+        folder = tmp_path / name / "T1"
+        folders[name] = make_run(folder, {L2: samples}, model=name, tables={L2: CELLS})
+    differences = []
+    for names in ("ab", "ba"):
+        [pair] = compare(read_runs([folders[name] for name in names])).pairs
+        assert pair.main.group == "average"
+        differences.append(pair.main.points[0])
+    assert differences == pytest.approx([200 / 3, -200 / 3])
+
+
 def test_splits_of_an_own_table_may_be_named_as_those_of_the_second_level(tmp_path):
     table = {
         "title": "Own",

@@ -343,7 +343,7 @@ def _compared(
             [pair for pair in common if pair.is_counted],
             is_weighted=is_weighted,
             is_acting=is_acting,
-            table=run_set.table,
+            table=run_set.table or baseline_set.table,
             has_groups=in_full,
         )
     doubts = [(side, doubt) for side in (baseline, run) for doubt in side.sets[dataset].doubts]

@@ -266,7 +266,8 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
     if no_score:
         doubts.insert(0, f"no score: {no_score}")
         figures = {name: {"value": None} for name in figures}
-        table, rules = {}, {}
+        # How its official figure is made still holds for the samples that are compared.
+        table, rules = {**table, "rows": []}, {}
     return ScoredSet(
         level=files.level,
         is_partial=files.is_partial,
