@@ -17,10 +17,13 @@ RIGHT, ELSEWHERE, NEAR_ELSEWHERE = (0.15, 0.15), (0.6, 0.6), (0.605, 0.605)
 FAR, BESIDE, NOWHERE = (0.9, 0.1), (0.208, 0.15), None
 
 
-def sample(number, point):
+DECLINED = (-1.0, -1.0)
+
+
+def sample(number, point, **changes):
     """A row of the second level with a click; every row is on an image of its own."""
     is_right = point == RIGHT
-    return l2_sample(
+    facts = l2_sample(
         number,
         f"os_web/pic{number}.png",
         verdict="hit" if is_right else "miss" if point else "unparsed",
@@ -30,13 +33,17 @@ def sample(number, point):
         split=("basic", "advanced")[number % 2],
         text=f"Click target {number}.",
     )
+    return {**facts, "declined": point == DECLINED, **changes}
 
 
 def folders(home, rows_by_model):
     """Runs with these clicks, and twenty rows more that all of them have right."""
     made = []
     for model, points in rows_by_model.items():
-        samples = [sample(number, point) for number, point in enumerate([*points, *[RIGHT] * 20])]
+        rows = [*points, *[RIGHT] * 20]
+        samples = [
+            row if isinstance(row, dict) else sample(number, row) for number, row in enumerate(rows)
+        ]
         folder = home / model / "T20260101_Gaa"
         made.append(make_run(folder, {L2: samples}, model=model))
     return made
@@ -89,6 +96,24 @@ def test_a_file_has_the_rows_that_no_strong_run_has_right(tmp_path, capsys):
     with (tmp_path / "c" / WRONG_FILE).open(encoding="utf-8") as file:
         rows = [(row["dataset"], row["index"], row["doubtful"]) for row in csv.DictReader(file)]
     assert rows == [(L2, "0", "True"), (L2, "1", "False")]
+
+
+@pytest.mark.parametrize("box", [BOX, [0.0, 0.0, 0.1, 0.1]])
+def test_declining_is_an_answer_of_its_own_whatever_its_numbers_and_never_near(tmp_path, box):
+    declined = [
+        sample(0, DECLINED, box_frac=box, point_frac=point)
+        for point in ([-1.0, -1.0], [-0.001, -0.001], None)
+    ]
+    result = headroom(tmp_path, **{name: [row] for name, row in zip("abc", declined, strict=True)})
+    [row] = result.doubtful
+    assert (row.answer, row.seen_by) == ("there is no such element", [*"abc"])
+    assert row.as_json()["point_frac"] is None
+
+
+def test_a_click_in_the_corner_does_not_agree_with_declining(tmp_path):
+    declined = sample(0, DECLINED, point_frac=[-0.001, -0.001])
+    rows = {"a": [declined], "b": [declined], "c": [(0.0, 0.0)]}
+    assert headroom(tmp_path, **rows).doubtful == []
 
 
 def test_two_runs_that_agree_are_not_enough(tmp_path):

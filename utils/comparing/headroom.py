@@ -55,7 +55,7 @@ class DoubtfulRow:
     @property
     def is_near(self) -> bool:
         """Whether the point that these runs agree on narrowly misses the target."""
-        point, box = self.facts.get("point_frac"), self.facts.get("box_frac")
+        point, box = _click_of(self.facts), self.facts.get("box_frac")
         if point is None or box is None:
             return False
         nearest = [min(max(point[axis], box[axis]), box[axis + 2]) for axis in (0, 1)]
@@ -72,7 +72,7 @@ class DoubtfulRow:
             "key": self.key,
             **{name: self.facts.get(name) for name in ("index", "image", "text", "box_frac")},
             "answer": self.answer,
-            "point_frac": self.facts.get("point_frac"),
+            "point_frac": _click_of(self.facts),
             "seen_by": list(self.seen_by),
             "right": list(self.right),
         }
@@ -299,14 +299,19 @@ def _agreed(row: Mapping[str, Facts], right: Sequence[str]) -> DoubtfulRow | Non
 
 def _agree(facts: Facts, other: Facts) -> bool:
     """Whether two wrong answers agree."""
+    if facts.get("declined") or other.get("declined"):
+        return bool(facts.get("declined") and other.get("declined"))
     point, other_point = facts.get("point_frac"), other.get("point_frac")
     if point is not None and other_point is not None:
         return _are_near(point, other_point, facts)
     if point is not None or other_point is not None:
         return False
-    if facts.get("declined") and other.get("declined"):
-        return True
     return facts.get("chosen") is not None and facts["chosen"] == other.get("chosen")
+
+
+def _click_of(facts: Facts) -> Sequence[float] | None:
+    """The click of an answer; None where it says that there is no such element."""
+    return None if facts.get("declined") else facts.get("point_frac")
 
 
 def _are_near(point: Sequence[float], other: Sequence[float], facts: Facts) -> bool:
@@ -317,7 +322,7 @@ def _are_near(point: Sequence[float], other: Sequence[float], facts: Facts) -> b
 
 
 def _answer_text(facts: Facts) -> str:
-    point = facts.get("point_frac")
+    point = _click_of(facts)
     if point is None:
         return str(facts["chosen"]) if facts.get("chosen") else "there is no such element"
     wh = facts.get("file_wh")
