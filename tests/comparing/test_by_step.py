@@ -14,8 +14,18 @@ from utils.session.compare import main
 L2 = "GUIElementGrounding"
 
 
-def scored(work_dir, model, average, *, checkpoint="", partial=False, low=None, high=None):
-    """A scored run, as far as a figure over steps reads it."""
+def scored(
+    work_dir,
+    model,
+    average,
+    *,
+    checkpoint="",
+    partial=False,
+    low=None,
+    high=None,
+    others=None,
+):
+    """A scored run, as far as a figure over steps reads it; `others`: figures in place of it."""
     folder = work_dir / model / "T20261101_Gabc12345"
     folder.mkdir(parents=True)
     figure = {"value": average, "low": low, "high": high, "samples": 10, "pictures": 10}
@@ -24,6 +34,8 @@ def scored(work_dir, model, average, *, checkpoint="", partial=False, low=None, 
         "partial": partial,
         "figures": {"average": figure} if average is not None else {},
     }
+    if others is not None:
+        entry["figures"] = {name: {**figure, "value": value} for name, value in others.items()}
     config = {"model": {model: {"model_path": checkpoint}}}
     manifest = {"format": 3, "model": model, "config": config, "datasets": {L2: entry}}
     (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -100,6 +112,27 @@ def test_figures_stand_in_the_order_of_the_steps(tmp_path):
         ("900", "61.5", "False"),
         ("1000", "58.0", "True"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("names", "headline"),
+    [
+        (["Type", "Grounding", "SR"], "SR"),  # of recorded steps
+        (["loose match", "exact"], "exact"),  # of an own benchmark
+        (["SR 15", "EQA* 15", "SR 50", "EQA* 50"], "SR 50"),
+        (["basic", "advanced", "average"], "average"),
+    ],
+)
+def test_the_best_checkpoint_has_the_highest_main_figure(tmp_path, names, headline):
+    for step, is_best in ((100, True), (200, False)):
+        values = {name: 60.0 if (name == headline) == is_best else 40.0 for name in names}
+        scored(tmp_path / "outputs", f"m-step-{step}", None, others=values)
+    training = read_training([str(tmp_path / "outputs")])
+    text = as_text(training)
+    assert f"highest {headline}: m, step 100" in text
+    assert text.splitlines()[2].split() == " ".join(["series", "step", *names]).split()
+    rows = [*csv.DictReader(io.StringIO(as_csv(training)))]
+    assert [row["figure"] for row in rows] == names * 2
 
 
 def test_the_page_has_a_line_for_each_training_and_a_point_for_each_checkpoint(tmp_path, capsys):

@@ -50,10 +50,7 @@ class Board(NamedTuple):
     @property
     def main(self) -> str:
         """The column that runs are sorted by: the last success rate, else the last one, a mean."""
-        if self.rule:
-            return self.rule
-        rates = [name for name in self.columns if name.startswith("SR ")]
-        return (rates or [*self.columns] or [""])[-1]
+        return self.rule or main_figure(self.columns)
 
     @property
     def others(self) -> list[str]:
@@ -104,7 +101,7 @@ def _boards_of_set(
         {"": run.sets[dataset].figures, **_cells_by_row(run.sets[dataset])} for run in scored_runs
     ]
     published_rows = {"": _published_figures(rows_of_others), **rows_of_others}
-    splits = _in_order(split for table in (*tables, published_rows) for split in table)
+    splits = in_order(split for table in (*tables, published_rows) for split in table)
     table_columns = [
         column for run in scored_runs for column in run.sets[dataset].table.get("columns", ())
     ]
@@ -130,7 +127,7 @@ def _boards_of_set(
             rows.append(Row(model, cells, mark, is_published=True))
         names = [name for row in rows for name in row.cells]
         of_table = [name for name in table_columns if name in names]
-        columns = _with_mean_last([*of_table, *names]) if split else _in_order(names)
+        columns = _with_mean_last([*of_table, *names]) if split else in_order(names)
         title = title_of(level, dataset)
         if split:
             title += f" · {split}"
@@ -231,7 +228,13 @@ def _cells_by_row(scored: ScoredSet) -> dict[str, dict[str, Any]]:
     return {name: cells for name, cells in table.items() if cells}
 
 
-def _in_order(names: Iterable[str]) -> list[str]:
+def main_figure(names: Sequence[str]) -> str:
+    """Return the last success rate among figures in order, else the last one; "" of none."""
+    rates = [name for name in names if name.startswith("SR ")]
+    return (rates or [*names] or [""])[-1]
+
+
+def in_order(names: Iterable[str]) -> list[str]:
     """Return names of figures in the official order, others as they come, and means at the end."""
     return sorted(dict.fromkeys(names), key=lambda name: (name in MEANS, *official_order(name)[:2]))
 

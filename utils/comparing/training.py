@@ -11,10 +11,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from utils.comparing.boards import in_order, main_figure
 from utils.comparing.runs import requested_runs, without_work_dirs
 from utils.errors import UserError
 from utils.program import COMPARE
-from utils.protocol import official_order
 from utils.store.derived import MANIFEST_NAME, read_json
 from utils.text import counted, format_interval, format_percent
 
@@ -72,13 +72,16 @@ class Training:
         return [checkpoint for checkpoint in self.checkpoints if checkpoint.figures(dataset)]
 
     def figure_names(self, dataset: str) -> list[str]:
-        """The names of a data set's figures, its headline last."""
-        names = {name for run in self.scored_on(dataset) for name in run.figures(dataset)}
-        return sorted(names, key=official_order)
+        """The names of a data set's figures, in the order of score tables."""
+        return in_order(name for run in self.scored_on(dataset) for name in run.figures(dataset))
+
+    def headline(self, dataset: str) -> str:
+        """The name of the figure that runs are sorted by."""
+        return main_figure(self.figure_names(dataset))
 
     def best(self, dataset: str) -> CheckpointRun | None:
         """The checkpoint with the highest headline, the first one of equals; None: all have 0."""
-        headline = self.figure_names(dataset)[-1]
+        headline = self.headline(dataset)
         value_by_run = [
             ((run.figures(dataset).get(headline) or {}).get("value") or 0.0, run)
             for run in self.scored_on(dataset)
@@ -169,7 +172,8 @@ def as_text(training: Training) -> str:
         lines += ["  ".join(_aligned(row, widths)).rstrip() for row in rows]
         best = training.best(dataset)
         if best is not None:
-            lines.append(f"highest {names[-1]}: {best.series}, step {best.step:,}")
+            headline = training.headline(dataset)
+            lines.append(f"highest {headline}: {best.series}, step {best.step:,}")
         if any(run.is_partial(dataset) for run in training.scored_on(dataset)):
             lines.append("‡ part of the data set")
     lines += [
@@ -203,7 +207,7 @@ def as_csv(training: Training) -> str:
     for dataset, level in training.levels.items():
         for run in training.scored_on(dataset):
             figures = run.figures(dataset)
-            for name in sorted(figures, key=official_order):
+            for name in in_order(figures):
                 numbers = [figures[name].get(key) for key in ("value", "low", "high", "samples")]
                 is_partial = run.is_partial(dataset)
                 labels = [run.series, run.step, run.model, dataset, level, name]
