@@ -5,6 +5,7 @@ import io
 import itertools
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.support.clicks import SETTINGS, Model, columns_of, simulated
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run
 from tests.support.report_runs import l1_sample
 from utils.analysis.coordinate_audit import Interpretation, coordinate_audit
+from utils.comparing.boards import OVERALL
 from utils.comparing.files import figures_csv, flips_csv, wide_csv
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
@@ -377,6 +379,28 @@ def test_the_wide_table_has_a_row_for_each_run_and_every_score_with_its_bounds(t
     assert float(worst[f"{L2}/average"]) == 25
     assert float(worst[f"{L2}/average/low"]) < 25 < float(worst[f"{L2}/average/high"])
     assert float(worst[f"{L2}/basic/os_web"]) == 50
+
+
+def test_the_wide_table_has_one_row_for_a_run_that_is_partial_in_one_data_set(tmp_path):
+    sets = {L1: l1_set("x..x"), L2: l2_set("x..x")}
+    runs = read_runs([make_run(tmp_path / name / "T1", sets, model=name) for name in "ab"])
+    partial = replace(
+        runs[1], sets={**runs[1].sets, L2: replace(runs[1].sets[L2], is_partial=True)}
+    )
+    published = {
+        dataset: {name: {"Other": {OVERALL: 70.0}}}
+        for dataset, name in ((L1, "overall"), (L2, "average"))
+    }
+    published["source"] = dict.fromkeys((L1, L2), "a paper")
+    comparison = compare([runs[0], partial], published=published)
+    rows = rows_of(wide_csv(comparison))
+    assert [(row["run"], row["mark"]) for row in rows] == [
+        ("a", ""),
+        ("b", "‡"),
+        ("Other", "† published, not comparable"),
+    ]
+    for row in rows:
+        assert row[f"{L1}/overall"] and row[f"{L2}/average"]
 
 
 def test_tables_for_papers_are_written_where_they_are_asked_for(tmp_path):

@@ -97,9 +97,10 @@ def wide_csv(comparison: Comparison) -> str:
     """Return a row for each run, with a column for each score and its bounds.
 
     `<data set>/average` is an official figure, `<data set>/basic/os_web/low` the
-    lower bound of a score of the table.
+    lower bound of a score of the table. Different marks of a run are joined.
     """
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    rows: dict[tuple[str, bool], dict[str, Any]] = {}
+    marks: dict[tuple[str, bool], dict[str, None]] = {}
     columns: dict[str, None] = {}
     for board in comparison.boards:
         prefix = "/".join(filter(None, [board.dataset, board.split]))
@@ -107,9 +108,14 @@ def wide_csv(comparison: Comparison) -> str:
             names = [f"{prefix}/{column}{end}" for end in ("", "/low", "/high")]
             columns |= dict.fromkeys(names)
             for row in board.rows:
-                values = rows.setdefault((row.name, row.mark), {"run": row.name, "mark": row.mark})
+                run = row.name, row.is_published
+                values = rows.setdefault(run, {"run": row.name})
+                if row.mark:
+                    marks.setdefault(run, {})[row.mark] = None
                 cell = row.cells.get(column) or {}
                 values |= zip(names, map(cell.get, ("value", "low", "high")), strict=True)
+    for run, values in rows.items():
+        values["mark"] = "; ".join(marks.get(run, ()))
     return as_csv(["run", "mark", *columns], rows.values())
 
 
