@@ -13,9 +13,9 @@ from tests.support.clicks import SETTINGS, Model, columns_of, simulated
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run
 from tests.support.report_runs import l1_sample
 from utils.analysis.coordinate_audit import Interpretation, coordinate_audit
-from utils.comparing.boards import OVERALL
+from utils.comparing.boards import OVERALL, Board
 from utils.comparing.files import figures_csv, flips_csv, wide_csv
-from utils.comparing.pairing import compare
+from utils.comparing.pairing import Comparison, compare
 from utils.comparing.runs import read_runs
 from utils.comparing.tables import as_latex, as_markdown
 from utils.comparing.words import WIDTH, as_text, closing_text
@@ -370,6 +370,19 @@ def test_a_flip_says_what_was_read_from_a_reply(tmp_path, reply, changes, shown)
     [of_a] = [line for line in lines if line.startswith("      A: ")]
     assert of_a.endswith(shown) and len(of_a) <= WIDTH
     assert "      B: B" in lines
+
+
+def test_every_table_for_a_paper_has_a_label_of_its_own():
+    names = [("My Q", ""), ("My Q", "基本"), ("My Q", "高级"), ("My Q", "2"), ("日本", "基本")]
+    boards = [Board(dataset, split, dataset, ["Overall"], []) for dataset, split in names]
+    text = as_latex(Comparison([], boards, [], []), intervals=False)
+    assert re.findall(r"\\label\{(.*?)\}", text) == [
+        "tab:my-q",
+        "tab:my-q-2",
+        "tab:my-q-3",
+        "tab:my-q-2-2",
+        "tab:table",
+    ]
 
 
 def test_the_wide_table_has_a_row_for_each_run_and_every_score_with_its_bounds(tmp_path):

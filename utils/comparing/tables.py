@@ -59,7 +59,8 @@ def as_markdown(comparison: Comparison, *, intervals: bool, columns: Sequence[st
 def as_latex(comparison: Comparison, *, intervals: bool, columns: Sequence[str] = ()) -> str:
     """Return the same as tables of the package booktabs, each with a label."""
     parts = ["% \\usepackage{booktabs}\n"]
-    for board in with_columns(comparison.boards, columns):
+    boards = with_columns(comparison.boards, columns)
+    for board, label in zip(boards, _labels(boards), strict=True):
         rows = _rows(
             board,
             lambda text: f"\\textbf{{{text}}}",
@@ -75,7 +76,7 @@ def as_latex(comparison: Comparison, *, intervals: bool, columns: Sequence[str] 
         body = "\n".join(f"    {' & '.join(row)} \\\\" for row in rows)
         parts.append(
             "\\begin{table}\n  \\centering\n"
-            f"  \\caption{{{latex(caption)}}}\n  \\label{{{_label(board)}}}\n"
+            f"  \\caption{{{latex(caption)}}}\n  \\label{{{label}}}\n"
             f"  \\begin{{tabular}}{{l{'r' * len(board.columns)}}}\n    \\toprule\n"
             f"    {' & '.join(map(latex, heads))} \\\\\n    \\midrule\n{body}\n    \\bottomrule\n"
             "  \\end{tabular}\n\\end{table}\n"
@@ -114,10 +115,22 @@ def _names(column: str) -> set[str]:
     return {column.casefold(), group_text(column).casefold()}
 
 
-def _label(board: Board) -> str:
-    """The name by which a paper refers to a table: `tab:guielementgrounding-basic`."""
-    words = re.findall(r"[a-z0-9]+", f"{board.dataset} {board.split}".lower())
-    return f"tab:{'-'.join(words)}"
+def _labels(boards: Sequence[Board]) -> list[str]:
+    """The names by which a paper refers to tables: `tab:guielementgrounding-basic`.
+
+    Letters of other scripts are left out, because not every LaTeX takes them. Labels that are then
+    equal are numbered.
+    """
+    labels: list[str] = []
+    for board in boards:
+        words = re.findall(r"[a-z0-9]+", f"{board.dataset} {board.split}".lower())
+        name = label = f"tab:{'-'.join(words) or 'table'}"
+        number = 2
+        while label in labels:
+            label = f"{name}-{number}"
+            number += 1
+        labels.append(label)
+    return labels
 
 
 def _markdown(text: str) -> str:
