@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from benchmarks.base import index_list
 from benchmarks.matrics import in_order
 from utils.analysis.columns import Row, SampleColumns, in_percent, share
-from utils.contracts import Line, Sample, Status, turn_key
+from utils.contracts import Line, Sample, Status, question_of, turn_key
 from utils.findings import Finding, note, warning
 from utils.misc import OPTION_LETTERS
 from utils.protocol import DIFFICULTIES
@@ -117,6 +117,7 @@ def _patterns(letters: str) -> tuple[re.Pattern[str], ...]:
 class _Question(NamedTuple):
     """One question in all its rotations."""
 
+    key: str  # the same in each of several answers
     index: Any
     split: str
     picture: int
@@ -163,21 +164,25 @@ class Circular:
         """
         counts: Counter[str] = Counter()
         questions: list[_Question] = []
-        unsupported = []  # with letters that the parser does not know
+        unsupported: dict[str, Any] = {}  # with letters that the parser does not know: their index
+        incomplete, not_rotated = set(), set()
         pictures = columns.pictures()
         for _, group in groupby(range(len(columns)), columns["question"].__getitem__):
             rotations = list(group)
             first = rotations[0]
+            key = question_of(columns["question"][first])
             counts.update(columns["status"][rotation] for rotation in rotations[1:])
             if not self._can_rotate(listed_letters(columns["options"][first])):
-                unsupported.append(columns["index"][first])
+                unsupported[key] = columns["index"][first]
             elif len(rotations) < columns["rotations"][first]:
-                counts["incomplete"] += 1
+                incomplete.add(key)
             else:
                 questions.append(_question(columns, rotations, int(pictures[first])))
                 counts["replies"] += len(rotations)
                 counts["unparsed"] += sum(_is_unparsed(columns, row) for row in rotations)
-                counts["not_rotated"] += _has_equal_requests(columns, rotations)
+                if _has_equal_requests(columns, rotations):
+                    not_rotated.add(key)
+        counts["incomplete"], counts["not_rotated"] = len(incomplete), len(not_rotated)
         splits = in_order({question.split for question in questions}, DIFFICULTIES)
         rows = [
             _row(split, [question for question in questions if question.split == split])
@@ -188,7 +193,10 @@ class Circular:
         return {
             "title": TITLE,
             "rows": rows,
-            "notes": [*_notes(unsupported, questions, rows), *_repeats_note(columns)],
+            "notes": [
+                *_notes([*unsupported.values()], questions, rows),
+                *_repeats_note(columns),
+            ],
             "findings": _findings(counts),
             "table": _table(rows),
         }
@@ -202,6 +210,7 @@ def _question(columns: SampleColumns, rotations: Sequence[int], picture: int) ->
     # Of an option that is not listed, or no letter at all, there is no text.
     texts = {listed.get(str(letter)) for listed, letter in zip(options, letters, strict=True)}
     return _Question(
+        key=question_of(columns["question"][first]),
         index=columns["index"][first],
         split=str(columns["split"][first]),
         picture=picture,
@@ -236,13 +245,14 @@ def _notes(
             "left out, because the protocol's parser knows only the options A to F: "
             f"{len(unsupported)} questions, {index_list(unsupported, MAX_NAMED)}"
         )
-    flagged = [question.index for question in questions if question.is_flagged]
+    flagged = {question.key: question.index for question in questions if question.is_flagged}
     if flagged:
+        count = len({question.key for question in questions})
         accuracy = rows[-1]["circular_unflagged"]["value"]
         notes.append(
             'rotating breaks options that refer to letters or places ("A and B", "all of the '
-            f'above"): {len(flagged)} of {len(questions)} questions, '
-            f"{index_list(flagged, MAX_NAMED)}; circular accuracy without them: "
+            f'above"): {len(flagged)} of {count} questions, '
+            f"{index_list([*flagged.values()], MAX_NAMED)}; circular accuracy without them: "
             f"{format_percent(accuracy)} %"
         )
     return notes

@@ -247,6 +247,32 @@ def test_flagged_questions_are_named_and_the_accuracy_given_without(last, flagge
     assert all("1 of 2 questions, index 7; " in n and n.endswith(without_them) for n in notes)
 
 
+def twice(number, chosen, **more):
+    """The lines of a question that was asked twice in all its rotations, with the same answers."""
+    first = turns(number, chosen, repeat=1, **more)
+    second = turns(number, chosen, repeat=2, **{**more, "question": f"q{number}+2"})
+    return [*first, *second]
+
+
+def test_questions_that_were_asked_several_times_are_counted_once_in_notes():
+    flagged = twice(7, "AAA", texts=("x", "y", "all of the above"), fingerprint="f")
+    unsupported = [
+        {**SEVEN, "index": 3, "repeat": repeat, "question": question}
+        for repeat, question in ((1, "q3"), (2, "q3+2"))
+    ]
+    incomplete = twice(1, "AA", requested=2)
+    circular = section(twice(0, "ACB"), flagged, unsupported, incomplete)
+    texts = [*circular["notes"], *map(str, circular["findings"])]
+    for expected in (
+        "knows only the options A to F: 1 questions, index 3",
+        "1 of 2 questions, index 7; circular accuracy without them: 100.00 %",
+        "rotations not queried yet: 1;",
+        "in the same words in several rotations: 1;",
+        "each question was asked 2 times in all its rotations, and counts 2 times",
+    ):
+        assert any(expected in text for text in texts), expected
+
+
 def letter_for(text):
     """A letter that depends on the request alone, among those that it lists."""
     listed = [line[0] for line in text.splitlines() if line[1:3] == ". "]
