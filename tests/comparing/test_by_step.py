@@ -64,6 +64,15 @@ def test_the_step_stands_in_the_name_or_in_the_checkpoint(
     assert (series, step) in [(run.series, run.step) for run in training.checkpoints]
 
 
+@pytest.mark.parametrize("name", ["arbiter2", "jupiter-7b", "Footstep_3"])
+def test_the_end_of_another_word_is_no_step(tmp_path, name):
+    for model in (name, "m-step-1", "m_step2"):
+        scored(tmp_path, model, 50.0)
+    training = read_training([str(tmp_path)])
+    assert [run.step for run in training.checkpoints if run.model == name] == []
+    assert any("left out" in note and name in note for note in training.notes)
+
+
 @pytest.mark.parametrize("is_named", [False, True])
 def test_names_that_are_steps_alone_are_one_series(tmp_path, is_named):
     folders = {step: scored(tmp_path / "run7", f"step{step}", 50.0) for step in ("500", "10k")}

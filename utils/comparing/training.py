@@ -19,6 +19,7 @@ from utils.store.derived import MANIFEST_NAME, read_json
 from utils.text import counted, format_interval, format_percent
 
 STEP = re.compile(
+    r"(?<![^\W\d_])"  # no letter before it: "arbiter2" has no step
     r"(?:global[-_]?steps?|steps?|checkpoints?|ckpts?|iterations?|iters?|epochs?)[-_=]?(\d+)(k?)",
     re.IGNORECASE,
 )
