@@ -63,6 +63,12 @@ def test_distances_are_to_the_box_in_its_own_size(point, sizes):
     assert distance_row["value"] == pytest.approx(sizes, rel=1e-3)
 
 
+def test_a_reply_that_declines_has_no_point():
+    clicks = [sample([0.6, 0.45]), sample(HIT)]
+    declined = [sample([-1.0, -1.0], declined=True) for _ in range(3)]
+    assert section_of([*clicks, *declined]) == section_of(clicks)
+
+
 def test_misses_fall_into_classes_of_distance():
     points = [[0.55, 0.45], [0.58, 0.45], [0.75, 0.45], [0.99, 0.99], HIT, None]
     rows = section_of([sample(point) for point in points])["rows"]

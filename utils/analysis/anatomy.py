@@ -57,7 +57,9 @@ def anatomy(columns: SampleColumns, _settings: AuditSettings) -> Section:
     corners = np.array(columns["box_frac"], dtype=np.float64).reshape(-1, 2, 2)
     boxes = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
     pictures = columns.pictures()
-    has_point: Any = np.isfinite(points).all(axis=1)
+    # The second level takes two negative coordinates for "there is no such element".
+    is_declined = np.array([bool(declined) for declined in columns["declined"]], dtype=np.bool_)
+    has_point: Any = np.isfinite(points).all(axis=1) & ~is_declined
     # Not `hit`: a click inside the box of an element of another kind counts as no hit in the score.
     is_miss = np.array([verdict == "miss" for verdict in columns["verdict"]], dtype=np.bool_)
     missed: Mask = has_point & is_miss
