@@ -42,6 +42,31 @@ def test_a_point_that_makes_up_half_of_the_answers_is_named(samples, is_named):
         assert "points are (0.5, 0.5) of the image" in warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("replies", "verdict", "is_named"),
+    [
+        (["[400, 300]"] * 40, "miss", True),  # pixels of images of other sizes
+        (["[400, 300]", "[1, 2]"] * 20, "miss", True),
+        (["[400, 300]", "[1, 2]", "[3, 4]"] * 13, "miss", False),
+        (["[400, 300]"] * 40, "hit", False),
+    ],
+)
+def test_a_reply_that_makes_up_half_of_the_answers_is_named_though_its_points_differ(
+    replies, verdict, is_named
+):
+    samples = [
+        {**sample(grid_point(n), n, verdict), "prediction": reply}
+        for n, reply in enumerate(replies)
+    ]
+    section = constant_answer(columns_of(samples), SETTINGS)
+    warnings = texts_of(section)
+    assert bool(warnings) == is_named
+    if is_named:
+        assert "replies with a point are the same text" in warnings[0]
+        assert "'[400, 300]'" in warnings[0]
+        assert [row["name"] for row in section["rows"]] == [*section["at"]]
+
+
 @pytest.mark.parametrize(("images", "is_undecided"), [(5, True), (40, False)])
 def test_few_images_are_not_judged(images, is_undecided):
     samples = [sample(grid_point(n), n % images) for n in range(40)]

@@ -106,7 +106,8 @@ def test_figures_stand_in_the_order_of_the_steps(tmp_path):
     scored(tmp_path, "baseline", 40.0)
     training = read_training([str(tmp_path)])
     assert as_text(training).splitlines()[:8] == [
-        f"{tmp_path / 'baseline'}: left out, because neither its name nor its checkpoint has a step",
+        f"{tmp_path / 'baseline'}: left out, because neither its name nor its checkpoint has a step. "
+        f"To give it one: my-model-step-0={tmp_path / 'baseline'}",
         "",
         "L2 GUIElementGrounding · in %, 95 % intervals in brackets",
         "series     step            average",

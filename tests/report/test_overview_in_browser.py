@@ -272,12 +272,16 @@ def test_json_replies_get_a_hint_of_their_own_on_the_first_screen(open_tab, tmp_
 def test_what_makes_a_score_doubtful_stands_first_and_at_its_figure(open_tab, tmp_path):
     stage, finished = ran(tmp_path / "run", 12, in_thousandths)
     tab = open_tab(report_of(stage))
-    [warned] = [line for line in finished.stdout.splitlines() if line.startswith("warning: ")]
+    [warned, constant] = [
+        line for line in finished.stdout.splitlines() if line.startswith("warning: ")
+    ]
+    assert "replies with a point are the same text" in constant
     summary = warned.removeprefix(f"warning: m, {L2}: coordinate audit: ")
 
     first, *others = [" ".join(line.split()) for line in tab.texts(".problems li")]
     assert first == f"L2 Coordinate audit: {summary[:1].upper()}{summary[1:]}"
-    assert len(others) == 1 and "are unparsed" in others[0]
+    assert "Constant answer" in others[0]
+    assert len(others) == 2 and "are unparsed" in others[1]
     assert "parse_function" in tab.text(".problems li:first-child code >> nth=0")
     assert tab.text("#view-overview").count(summary[1:]) == 1  # not again at its check
     assert tab.page.locator(".doubt").count() == 1

@@ -172,23 +172,6 @@ def test_datasets_are_named_beside_models(staged):
     assert heads == {f"{name}, {dataset}" for name in "mn" for dataset in (L1, L2)}
 
 
-@pytest.mark.parametrize(("unread", "is_told"), [(8, True), (2, False)])
-def test_a_fifth_of_unparsed_replies_is_worth_a_note_where_no_function_reads_them(
-    staged, unread, is_told
-):
-    def answer(request):
-        number = int(re.search(r"target (\d+)", request.text)[1])
-        return Reply("nowhere" if number < unread else "(0.2, 0.15)")
-
-    stage = staged(answer=answer, pictures=TWELVE)
-    result = stage.evaluate({"m": PLAIN}, "--no-report", data=POINTS)
-    count = 2 * unread  # two instructions on each image
-    text = (
-        f"note: m, {L2}: {count} of 24 replies are unparsed; send the prompt that the model needs"
-    )
-    assert (text in result.stdout) == is_told
-
-
 def test_of_several_functions_that_read_the_replies_none_is_advised_for_a_hit_by_chance(staged):
     def answer(request):
         number = int(re.search(r"target (\d+)", request.text)[1])

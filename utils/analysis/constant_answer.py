@@ -12,13 +12,16 @@ TITLE = "Constant answer: the same point again and again"
 LARGEST_SHARE = 0.5
 DIGITS = 3  # of a fraction of the image: about two pixels on a screen
 ROW = "the most frequent point"
+REPLY_ROW = "the most frequent reply"
+SHOWN = 60  # characters of that reply
 
 
 def constant_answer(columns: SampleColumns, _settings: AuditSettings) -> Section:
     """Return the section: how often the most frequent point is given.
 
     It warns where one point makes up half of all points or more, over 10 images at least, and is
-    wrong more often than right: such replies say nothing about what the model has seen.
+    wrong more often than right: such replies say nothing about what the model has seen. Likewise
+    where one reply does: its pixels are other points on images of other sizes.
     """
     columns = columns.answered()
     points = [
@@ -52,11 +55,17 @@ def constant_answer(columns: SampleColumns, _settings: AuditSettings) -> Section
             row=ROW,
         )
         findings.append(finding)
-    notes = [f"{total} points; two count as the same if {DIGITS} digits of their fractions agree."]
+    rows = [row]
     spans = {ROW: columns.spans(is_frequent)}
+    if not findings:
+        reply_row, reply_findings, is_frequent = _constant_reply(columns)
+        rows += reply_row
+        findings += reply_findings
+        spans |= {REPLY_ROW: columns.spans(is_frequent)} if reply_row else {}
+    notes = [f"{total} points; two count as the same if {DIGITS} digits of their fractions agree."]
     section: Section = {
         "title": TITLE,
-        "rows": [row],
+        "rows": rows,
         "notes": notes,
         "findings": findings,
         "at": spans,
@@ -65,3 +74,38 @@ def constant_answer(columns: SampleColumns, _settings: AuditSettings) -> Section
         section["clear"] = f"fewer than {FEWEST_PICTURES} images, too few to tell"
         section["is_undecided"] = not findings
     return section
+
+
+def _constant_reply(columns: SampleColumns) -> tuple[list[Row], list[Finding], list[bool]]:
+    """The row and the warning about one reply that makes up half of all with a point, if any.
+
+    The marks tell which samples have it.
+    """
+    replies = [
+        reply if point is not None else None
+        for reply, point in zip(columns["prediction"], columns["point_frac"], strict=True)
+    ]
+    counts = Counter(reply for reply in replies if reply is not None)
+    total = counts.total()
+    [(frequent_reply, count)] = counts.most_common(1) or [("", 0)]
+    is_frequent = [reply == frequent_reply for reply in replies]
+    samples = columns.where(is_frequent)
+    images = len(set(samples["image"]))
+    is_mostly_wrong = 2 * samples["verdict"].count("hit") < count
+    if (
+        not count
+        or count < LARGEST_SHARE * total
+        or images < FEWEST_PICTURES
+        or not is_mostly_wrong
+    ):
+        return [], [], is_frequent
+    row: Row = {"name": REPLY_ROW, "count": count, "point": "", "share": percent(count / total)}
+    finding = warning(
+        "constant_answer.reply",
+        f"{count} of {total} replies with a point are the same text, on {images} images: "
+        f"{frequent_reply[:SHOWN]!r}",
+        fix="look at some replies: the model may not see the images",
+        topic="constant answer",
+        row=REPLY_ROW,
+    )
+    return [row], [finding], is_frequent

@@ -193,9 +193,9 @@ def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) ->
         others = [run.label for run in runs if dataset in run.sets and not _is_whole(run, dataset)]
         if others:
             notes.append(
-                f"{PUBLISHED_MARK} {dataset}: NOT COMPARABLE with {', '.join(others)}: the "
+                f"{PUBLISHED_MARK} {dataset}: NOT COMPARABLE with {', '.join(others)}. The "
                 "published figures are for the whole published data set with one answer to each "
-                "sample. A run must have the same"
+                "sample"
             )
         remarks = published.get(REMARKS, {}).get(dataset, {})
         for remark in dict.fromkeys(remarks.values()):

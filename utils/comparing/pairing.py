@@ -23,7 +23,7 @@ from utils.analysis.paired import MOST, PairedResult, compare_paired, holm
 from utils.comparing.boards import Board, boards_of, notes_of
 from utils.comparing.runs import ComparedRun, ScoredSet, answers_to
 from utils.comparing.wordings import by_element, wording_notes
-from utils.contracts import Facts, credit_of, credits_of, repeat_of
+from utils.contracts import Facts, Verdict, credit_of, credits_of, repeat_of
 from utils.datasets.published import Published
 from utils.errors import UserError
 from utils.protocol import (
@@ -452,6 +452,16 @@ def _notes_on_rules_and_inputs(
             f"{counted(other_verdicts, noun)} {have} the same answer and different verdicts: the "
             f"two runs were scored by different {rules}"
         )
+    with_judge = [
+        side.label
+        for side in (run, baseline)
+        if any(JUDGED in facts for facts in side.sets[dataset].samples.values())
+    ]
+    if len(with_judge) == 1:
+        notes.append(
+            f"only {with_judge[0]} has a judge. All figures but one named after the judge are "
+            "those without it"
+        )
     other_images = sum(pair.has_other_images for pair in common)
     if other_images:
         about = "with different images in the two runs"
@@ -564,15 +574,21 @@ def _labels_of(table: Mapping[str, Any]) -> dict[str, Sequence[str]]:
 def _with_judge(
     common: Sequence[SamplePair], weight: Callable[[SamplePair], float]
 ) -> list[Difference]:
-    """Return the difference with the readings of a judge, where both runs have one.
+    """Return the difference with the readings of a judge.
 
-    There is none where a judge has read less than half of what it was to read.
+    A run whose replies were all read without one needs none. There is no difference where no run
+    has a judge, or where one has read less than half of what it was to read.
     """
     sides = ([pair.run for pair in common], [pair.baseline for pair in common])
-    for side in sides:
-        answers = [answer for facts in side for answer in answers_to(facts)]
-        has_readings = any(JUDGED in answer for answer in answers)
-        if not has_readings or not is_read_enough(answers):
+    answers_of_sides = [
+        [answer for facts in side for answer in answers_to(facts)] for side in sides
+    ]
+    has_judge = [any(JUDGED in answer for answer in answers) for answers in answers_of_sides]
+    if not any(has_judge):
+        return []
+    for is_judged, answers in zip(has_judge, answers_of_sides, strict=True):
+        is_all_read = all(answer.get("verdict") != Verdict.UNPARSED for answer in answers)
+        if not (is_read_enough(answers) if is_judged else is_all_read):
             return []
     judged = [SamplePair(_judged(pair.run), _judged(pair.baseline)) for pair in common]
     return [_difference("overall with the judge", judged, weight)]

@@ -247,9 +247,15 @@ def _compared_run(
         sets={name: _scored_set(files_of_set) for name, files_of_set in files.items()},
         manifest=read_json(run.folder / MANIFEST_NAME),
         newer_runs=[folder.name for folder in scored[:position]],
-        older_runs=[folder.name for folder in scored[position + 1 :]],
+        older_runs=[_with_state(folder) for folder in scored[position + 1 :]],
         report=page if page.is_file() else None,
     )
+
+
+def _with_state(folder: Path) -> str:
+    """The name of a run folder, marked where it has only a part of a data set."""
+    is_part = any(folder.glob("*_samples_partial.jsonl"))
+    return f"{folder.name} (incomplete)" if is_part else folder.name
 
 
 def _scored_set(files: ScoredFiles) -> ScoredSet:

@@ -45,6 +45,10 @@ class CheckpointRun:
         """Its official figures in a data set; empty where it has none."""
         return (self.datasets.get(dataset) or {}).get("figures") or {}
 
+    def warnings(self, dataset: str) -> int:
+        """The number of warnings about its score in a data set."""
+        return int((self.datasets.get(dataset) or {}).get("warnings") or 0)
+
     def is_partial(self, dataset: str) -> bool:
         """Whether only a part of the data set was asked for."""
         return bool((self.datasets.get(dataset) or {}).get("partial"))
@@ -105,7 +109,8 @@ def read_training(arguments: Sequence[str]) -> Training:
         series_and_step = _place_of(run.name, model, manifest, run.folder)
         if series_and_step is None:
             notes.append(
-                f"{run.path}: left out, because neither its name nor its checkpoint has a step"
+                f"{run.path}: left out, because neither its name nor its checkpoint has a step. "
+                f"To give it one: my-model-step-0={run.path}"
             )
             continue
         series, step = series_and_step
@@ -163,10 +168,12 @@ def as_text(training: Training) -> str:
     for dataset, level in training.levels.items():
         names = training.figure_names(dataset)
         title = dataset if level in ("", dataset) else f"{level} {dataset}"
-        rows = [["series", "step", *names]]
+        doubted = any(run.warnings(dataset) for run in training.scored_on(dataset))
+        rows = [["series", "step", *names, *(["warnings"] if doubted else [])]]
         for run in training.scored_on(dataset):
             mark = " ‡" if run.is_partial(dataset) else ""
             cells = [_cell(run.figures(dataset).get(name)) for name in names]
+            cells += [str(run.warnings(dataset) or "")] if doubted else []
             rows.append([run.series, f"{run.step:,}{mark}", *cells])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines += ["", f"{title} · in %, 95 % intervals in brackets"]
@@ -177,10 +184,13 @@ def as_text(training: Training) -> str:
             lines.append(f"highest {headline}: {best.series}, step {best.step:,}")
         if any(run.is_partial(dataset) for run in training.scored_on(dataset)):
             lines.append("‡ part of the data set")
+        if doubted:
+            lines.append("warnings: of audits, in the report of each run")
+    folders = " ".join(str(run.folder) for run in training.checkpoints[-2:])
     lines += [
         "",
         "Steps with overlapping intervals may be equally good. The paired difference of two "
-        f"steps is sharper: {COMPARE} FOLDER FOLDER",
+        f"steps is sharper: {COMPARE} {folders}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -203,7 +213,7 @@ def as_csv(training: Training) -> str:
     """One row for each figure of each checkpoint; values in percent."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    head = "series step model dataset level figure value low high samples partial folder"
+    head = "series step model dataset level figure value low high samples partial warnings folder"
     writer.writerow(head.split())
     for dataset, level in training.levels.items():
         for run in training.scored_on(dataset):
@@ -212,5 +222,6 @@ def as_csv(training: Training) -> str:
                 numbers = [figures[name].get(key) for key in ("value", "low", "high", "samples")]
                 is_partial = run.is_partial(dataset)
                 labels = [run.series, run.step, run.model, dataset, level, name]
-                writer.writerow([*labels, *numbers, is_partial, run.folder])
+                others = [is_partial, run.warnings(dataset), run.folder]
+                writer.writerow([*labels, *numbers, *others])
     return file.getvalue()

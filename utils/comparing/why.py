@@ -20,9 +20,10 @@ from utils.contracts import Facts
 from utils.coordinates import format_size
 from utils.errors import UserError
 from utils.geometry.images import is_url
-from utils.protocol import noun_of_question
+from utils.protocol import IMPORTED, noun_of_question
 from utils.scoring.sheets import write_text
 from utils.store.folder import safe_name
+from utils.store.logged_config import FUNCTION_CODE
 from utils.store.run_facts import asking_entry, model_entry, parse_function, scoring_entry
 from utils.text import as_json_text, counted, printable
 
@@ -70,7 +71,11 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path | None) -> bool:
         pairs = pairs_of_samples(b.sets[dataset], a.sets[dataset])
         functions = _in_words(different_functions(a, b, [dataset]), a, b)
         parsers = [text for text in functions if text.startswith(_parser_key(dataset))]
-        causes = [first_difference(pair, a.label, b.label, settings, parsers) for pair in pairs]
+        others = [text for text in functions if text not in parsers]
+        causes = [
+            first_difference(pair, a.label, b.label, [*settings, *others], parsers)
+            for pair in pairs
+        ]
         count = counted(len(pairs), noun_of_question(a.sets[dataset].level))
         title = f"{dataset}: {a.label} and {b.label}, {count}"
         print(f"\n{printable(title)}")
@@ -129,6 +134,8 @@ def first_difference(
         text_a = words.one_line(text_a, _LONGEST_TEXT)
         text_b = words.one_line(text_b, _LONGEST_TEXT)
         hint = HINTS.get(stage, "")
+        if changed_code := [text for text in settings if text.startswith("code of the ")]:
+            hint = f". What may explain it: {'; '.join(changed_code)}"
         if stage in _OF_SAME_MESSAGES and not _are_messages_known(pair):
             hint = ""
         return stage, f"{text_a} in {a}, {text_b} in {b}{hint}"
@@ -164,7 +171,12 @@ def _message_text(message: Mapping[str, Any] | None) -> str:
 
 
 def different_settings(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
-    """Return settings that are not the same in both runs' configs: name, in `a`, in `b`."""
+    """Return settings that are not the same in both runs' configs: name, in `a`, in `b`.
+
+    None are known of answers made elsewhere.
+    """
+    if IMPORTED in a.manifest or IMPORTED in b.manifest:
+        return []
     names_of_server = _served_as(a), _served_as(b)
     differences = _different(*names_of_server) if all(names_of_server) else []
     differences += _different(_settings_of(a), _settings_of(b))
@@ -191,7 +203,23 @@ def different_functions(
 
     Those of all data sets, or of the given ones.
     """
-    return _different(*(_functions_of(run, datasets or run.sets) for run in (a, b)))
+    names = datasets or a.sets.keys() & b.sets.keys()
+    functions = [_functions_of(run, datasets or run.sets) for run in (a, b)]
+    return [*_different(*functions), *_different_code(a, b, names)]
+
+
+def _different_code(
+    a: ComparedRun, b: ComparedRun, datasets: Collection[str]
+) -> list[tuple[str, str, str]]:
+    """Return the functions of the same name whose code differs, as far as it was recorded."""
+    differences: dict[str, tuple[str, str, str]] = {}
+    for dataset in datasets:
+        code_a, code_b = (run.entry(dataset).get(FUNCTION_CODE) or {} for run in (a, b))
+        for stage in code_a.keys() & code_b.keys():
+            if code_a[stage] != code_b[stage]:
+                name = f"code of the {stage} function"
+                differences[name] = (name, code_a[stage][:8], code_b[stage][:8])
+    return list(differences.values())
 
 
 def _different(in_a: Mapping[str, Any], in_b: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -14,7 +14,7 @@ from utils.comparing.training import CheckpointRun, Training
 from utils.pages.all_runs import ASSETS, checksum
 from utils.scoring.sheets import write_text
 from utils.store.run_facts import REPORT_FOLDER
-from utils.text import format_interval, format_percent
+from utils.text import counted, format_interval, format_percent
 
 PAGE = "by_step.html"
 COLOURS = 6  # of series; further ones begin again
@@ -81,6 +81,8 @@ def _row(
         interval = format_interval(figure)
         below = f'<span class="quiet">{interval}</span>' if interval else ""
         cells.append(f"<td>{format_percent(figure.get('value'))}{below}</td>")
+    if count := run.warnings(dataset):
+        step += f'<span class="odd">{counted(count, "warning")}</span>'
     mark = ' class="best"' if is_best else ""
     series = f'<th scope="row">{escape(run.series)}</th>'
     return f"<tr{mark}>{series}<td>{step}</td>{''.join(cells)}</tr>"

@@ -28,7 +28,7 @@ from utils.contracts import (
 )
 from utils.coordinates import PIXEL_LIMITS, format_size, point_as_fractions
 from utils.errors import StopRun
-from utils.findings import Finding, note, warning
+from utils.findings import Finding, warning
 from utils.functions.calling import FAILURES_IN_A_ROW, READING, as_scorer_error
 from utils.functions.follow_up import parse_of_user, parse_of_zoom, reply_text
 from utils.geometry.resizing import ResizeStep
@@ -43,7 +43,6 @@ NEARLY_ALL = 0.8  # of the replies
 NO_FUNCTION = "send the prompt that the model needs (custom_prompt), or write a parse function"
 MOST_TRIED = 100  # unparsed replies on which other parse functions are tried
 FEWEST_UNPARSED, MUCH = 10, 0.05  # so many replies, and this share, are worth another function
-MANY_UNPARSED = 0.2  # of the replies: worth a note where no other function reads them
 LEAST_RIGHT = 0.25  # of what a function reads, if it is the one that fits
 MISSING_TEXT = "The imported file has no row for this sample."
 WITHOUT_ANSWER = ("failed", "refused", "missing", "spoilt")  # counts
@@ -348,19 +347,17 @@ class Scorer:
         if self.counts["empty"] >= NEARLY_ALL * answered:
             return [self.empty_finding("replies.empty", f"{answered} replies")]
         is_most = unparsed >= NEARLY_ALL * answered
-        is_enough = unparsed >= FEWEST_UNPARSED
-        is_much = is_enough and unparsed >= MUCH * answered
+        is_much = unparsed >= FEWEST_UNPARSED and unparsed >= MUCH * answered
         best = self.best_parser()
         is_advised = best is not None and self._fits(best)
         has_better = is_advised and (is_much or not self.other_parsers)
-        is_doubtful = is_most or has_better
-        if not is_doubtful and not (is_enough and unparsed >= MANY_UNPARSED * answered):
+        if not is_most and not has_better:
             return []
         summary = f"{unparsed} of {answered} replies are unparsed"
         if is_most:
             summary += ", so the score says little about the model"
         return [
-            (warning if is_doubtful else note)(  # the score itself counts them rightly
+            warning(
                 "replies.unparsed",
                 summary,
                 detail=self.parser_advice(),
