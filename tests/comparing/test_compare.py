@@ -428,6 +428,13 @@ def test_a_run_over_a_part_stands_aside_where_another_has_all(
     assert (expected in run.notes()[0]) is is_passed_over
 
 
+def test_an_older_run_over_a_part_is_called_incomplete(tmp_path):
+    make_run(tmp_path / "m" / "T20260101_Gaaa", {L2: l2_set("x")}, model="m", seq=1, partial=True)
+    make_run(tmp_path / "m" / "T20260102_Gaaa", {L2: l2_set("x.")}, model="m", seq=2)
+    [run] = read_runs([tmp_path / "m"])
+    assert "the newest run; there are also T20260101_Gaaa (incomplete)" in run.notes()[0]
+
+
 @pytest.mark.parametrize(
     ("names", "labels"),
     [

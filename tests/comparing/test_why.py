@@ -8,7 +8,7 @@ from tests.support.finished import L1, L2, l1_set, l2_sample, l2_set, make_run
 from tests.support.mock_server import Reply
 from tests.support.stage import API, BOTH, KEY, right_answers
 from utils.comparing.runs import read_runs
-from utils.comparing.why import different_functions, explain
+from utils.comparing.why import different_functions, different_settings, explain
 from utils.session.compare import main
 
 SYSTEM = {"role": "system", "type": "text", "value": "You are a GUI agent."}
@@ -163,6 +163,43 @@ def test_functions_that_the_configs_name_differently_are_told_apart(tmp_path):
         (f"custom_prompt.{L2}", "mine.prompt", "unset"),
         (f"{L2}.parse_function", "mine.a", "mine.b"),
     ]
+
+
+def runs_with_code(tmp_path, code_a, code_b, **sample_of_b):
+    for name, code in {"a": code_a, "b": code_b}.items():
+        samples = [facts(**(sample_of_b if name == "b" else {}))]
+        datasets = {L2: {"level": "L2", **({"function_code": code} if code else {})}}
+        make_run(tmp_path / name, {L2: samples}, model=name, manifest={"datasets": datasets})
+    return read_runs([tmp_path / "a", tmp_path / "b"])
+
+
+@pytest.mark.parametrize(
+    ("code_a", "code_b", "expected"),
+    [
+        ({"preprocess": "0" * 16}, {"preprocess": "1" * 16}, ["code of the preprocess function"]),
+        ({"preprocess": "0" * 16}, {"preprocess": "0" * 16}, []),
+        ({"preprocess": "0" * 16}, {}, []),  # a run of an earlier version
+        ({"prompt": "0" * 16}, {"preprocess": "0" * 16}, []),
+    ],
+)
+def test_functions_of_one_name_are_told_apart_by_their_code(tmp_path, code_a, code_b, expected):
+    a, b = runs_with_code(tmp_path, code_a, code_b)
+    assert [name for name, _, _ in different_functions(a, b)] == expected
+
+
+def test_changed_code_is_named_where_only_what_it_made_is_seen(tmp_path, capsys):
+    tokens = {"usage": {"prompt_tokens": 1100}}
+    a, b = runs_with_code(tmp_path, {"preprocess": "0" * 16}, {"preprocess": "1" * 16}, **tokens)
+    explain(a, b, None)
+    text = capsys.readouterr().out
+    assert "1204 in a, 1100 in b. What may explain it: code of the preprocess function" in text
+
+
+def test_of_answers_made_elsewhere_no_settings_are_known(tmp_path):
+    for name, more in {"a": {}, "b": {"imported": {"file": "x"}}}.items():
+        config = {"model": {name: served() if name == "a" else {"imp_type": "custom"}}}
+        make_run(tmp_path / name, {L2: [facts()]}, model=name, manifest={"config": config, **more})
+    assert different_settings(*read_runs([tmp_path / "a", tmp_path / "b"])) == []
 
 
 def test_a_postprocess_function_is_that_of_the_scoring(tmp_path):

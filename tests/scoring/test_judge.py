@@ -443,6 +443,25 @@ def test_a_comparison_pairs_the_scores_with_the_judge(lab):
     assert with_judge.baseline_pct - with_judge.run_pct == pytest.approx(100 * 16 / 60)
 
 
+@pytest.mark.parametrize(
+    ("replies_of_other", "has_difference"), [(["B", "A", "B"], True), (["B", "?", "B"], False)]
+)
+def test_a_run_whose_replies_all_have_letters_is_compared_with_one_that_has_a_judge(
+    lab, replies_of_other, has_difference
+):
+    judged = lab(["yes", "no", "B"])
+    judged.run()
+    judged.replies = replies_of_other
+    judged.run("--work-dir", str(judged.folder / "other"), "--fresh", match_mode="exact_match")
+    folders = [run_folder(judged.folder / name, "m") for name in ("out", "other")]
+    runs = read_runs([f"{name}={path}" for name, path in zip("ab", folders, strict=True)])
+    comparison = compare(runs)
+    [pair] = comparison.pairs
+    groups = {difference.group for difference in pair.headline}
+    assert ("overall with the judge" in groups) == has_difference
+    assert any("only a has a judge" in note for note in pair.notes)
+
+
 def test_the_report_shows_both_readings_at_the_sample_and_filters_what_was_judged(lab):
     judged = lab([reply for reply, _, _ in REPLIES[:6]] + ["B", "none of them", "C"])
     judged.run()
