@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.support.mock_server import Reply
-from tests.support.stage import API, L1
+from tests.support.stage import API, L1, L2
 
 THOUGHTS = {
     "index": 0,
@@ -204,3 +204,21 @@ def test_a_generate_method_that_fails_ten_times_in_a_row_stops_its_data_set(run)
         "no kernel image is available",
     ):
         assert expected_text in ran.stderr
+
+
+def test_failures_of_a_follow_up_function_with_successes_between_them_stop_nothing(staged):
+    stage = staged(
+        """
+        def ask_again(line, responses):
+            if line["index"] % 2:
+                raise KeyError("label of this row")
+        """,
+        pictures=12,
+    )
+    stage.model["m"]["follow_up"] = {L2: "mymodel.ask_again"}
+    arguments = ("--data", L2, "--no-report", "--api-nproc", "1")
+    first = stage.run(*arguments)
+    assert (len(first.requests), "in a row" in first.output) == (24, False), first.output
+    assert "12 of 24 have a reply" in first.output
+    again = stage.run(*arguments)  # each first reply is stored now
+    assert (len(again.requests), "in a row" in again.output) == (0, False), again.output

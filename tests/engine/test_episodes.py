@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks import MODULES
 from benchmarks.l2_element_grounding import GUIElementGrounding
-from tests.support.live import TURNS, Model, Shown, Stagehand, run, unread
+from tests.support.live import TURNS, Model, Shown, Stagehand, act, run, unread
 from tests.support.mock_server import Reply
 from tests.support.runs import PROJECT
 from tests.support.stage import read_log_lines
@@ -158,6 +158,17 @@ def test_a_prompt_function_that_fails_ten_episodes_in_a_row_stops_the_data_set(l
     assert len(statuses(log)) == 10
     for expected_text in ("Live: the prompt function failed 10 times in a row", "the traceback"):
         assert expected_text in str(job.stopped)
+
+
+def test_prompt_functions_that_fail_in_every_second_episode_stop_nothing(log):
+    def fails_at_odd_numbers(sample, world):
+        if sample.line["index"] % 2:
+            raise UserFunctionError("prompt", "KeyError: 'x'", "the traceback")
+        return (yield from act(sample, world))
+
+    job = run(log, Model(), Stagehand(), episodes=24, worlds=1, episode=fails_at_odd_numbers)
+    assert job.stopped is None
+    assert list(statuses(log).values()) == ["ok", "failed"] * 12
 
 
 class BrokenBar(Shown):

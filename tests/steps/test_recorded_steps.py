@@ -1,6 +1,7 @@
 """Recorded steps through the whole program: what is asked, how it is scored, what is resumed."""
 
 import json
+import shutil
 import signal
 
 import pytest
@@ -10,6 +11,7 @@ from benchmarks.steps.action import StepAction
 from benchmarks.steps.prompt import in_words
 from benchmarks.steps.reading import step_action
 from benchmarks.steps.truth import truth_of_step
+from tests.steps.conftest import EPISODES, right, write_recorded
 from tests.support.mock_server import Reply
 from tests.support.runs import finish
 
@@ -146,6 +148,49 @@ def test_behind_a_step_without_an_answer_an_episode_waits_for_the_next_run(recor
     assert first.code == 1
     assert statuses["episode_11_screenshot_1"] == "refused"
     assert statuses["episode_12_screenshot_1"] == "ok"
+
+
+def copies_of_first_episode(recorded, count):
+    """Replace the recorded episodes by so many of three steps."""
+    shutil.rmtree(recorded.root / "AndroidControl")
+    write_recorded(recorded.root, [{**EPISODES[0], "episode_id": n} for n in range(count)])
+
+
+def test_a_prompt_function_that_fails_at_one_step_of_each_episode_stops_nothing(recorded):
+    copies_of_first_episode(recorded, 12)
+    recorded.data["Steps"] |= {"history": "own"}
+    recorded.module("""
+        def prompt(line, dataset):
+            if line["step"] == 1:
+                raise KeyError("a label")
+    """)
+    recorded.model["m"]["custom_prompt"] = {"Steps": "mymodel.prompt"}
+    run = recorded.run("--no-report", "--api-nproc", "1")
+    assert (len(run.requests), "in a row" in run.output) == (12, False), run.output
+
+
+@pytest.mark.parametrize(
+    ("status", "request_count", "expected_text"),
+    [
+        (403, 18, "10 samples in a row got HTTP 403"),
+        (418, 20, "the server answered none of the first 20 samples"),
+    ],
+)
+def test_steps_behind_one_without_an_answer_do_not_hide_that_everything_fails(
+    recorded, status, request_count, expected_text
+):
+    copies_of_first_episode(recorded, 25)
+    recorded.data["Steps"] |= {"history": "own"}
+    answered_count = 8 if status == 403 else 0
+
+    def answer(request):
+        is_answered = len(recorded.server.requests) <= answered_count
+        return right(request) if is_answered else Reply(status=status, body=b"no")
+
+    recorded.server.answer = answer
+    run = recorded.run("--no-report", "--api-nproc", "1", "--retry", "0")
+    assert (run.code, len(run.requests)) == (1, request_count), run.output
+    assert expected_text in run.stderr
 
 
 def test_a_limit_takes_whole_episodes_where_replies_are_the_history(recorded):

@@ -85,10 +85,7 @@ class Watcher:
             if repeat_of(record["key"]) == 1:  # a question that is asked often is still one
                 self._count(job, stage, error)
         else:
-            job.failures_in_a_row["preprocess"] = 0
-            job.failures_in_a_row["postprocess"] = 0
-            if not reused:  # a stored answer says nothing about the model itself
-                job.failures_in_a_row["generate"] = 0
+            _reset_failure_counts(job, record, reused=reused)
         if reused:
             return
         if record["status"] == Status.OK:
@@ -259,6 +256,21 @@ class Watcher:
 
     def _warn(self, job: Job, finding: Finding) -> None:
         print(f"{finding.severity}: {self._model}, {job.dataset}: {finding}", flush=True)
+
+
+def _reset_failure_counts(job: Job, record: Record, *, reused: bool) -> None:
+    """Reset the failure counts of the functions that have worked for a sample."""
+    failures = job.failures_in_a_row
+    failures["preprocess"] = 0
+    failures["postprocess"] = 0
+    if not reused:  # a stored answer says nothing about the model itself
+        failures["generate"] = 0
+    is_stored_episode = reused and job.episodes is not None  # no function was called for it
+    if record["status"] != Status.OK or is_stored_episode:
+        return
+    failures["follow_up"] = 0
+    if job.chains is not None or job.episodes is not None:  # other prompts are made ahead
+        failures["prompt"] = 0
 
 
 def _example(samples: Sequence[ScoredSample], verdict: Verdict | None) -> str:

@@ -76,6 +76,7 @@ class _Outcome:
     reused: bool = False
     is_new: bool = True  # False: this log holds the record already
     reason: str | None = None  # why the sample was queried
+    was_tried: bool = True  # False: an earlier step of its chain has no answer
 
 
 class Interrupted(Exception):
@@ -306,7 +307,8 @@ class Engine:
             self._refusals.append(outcome)
         else:
             self._finish(outcome, record)
-        self._watcher.see(outcome.task.job, record, outcome.reason, reused=outcome.reused)
+        if outcome.was_tried:
+            self._watcher.see(outcome.task.job, record, outcome.reason, reused=outcome.reused)
         if self._refusals and not self._watcher.all_refused:
             self._finish_refusals(Status.REFUSED)
 
@@ -405,7 +407,8 @@ class Engine:
     ) -> _Outcome:
         """Ask one sample of a chain."""
         if is_broken:
-            return _failed(task, task.sample.key, None, UserError(EARLIER_FAILED))
+            failed = _failed(task, task.sample.key, None, UserError(EARLIER_FAILED))
+            return replace(failed, was_tried=False)
         if self._stopping.is_set() or task.job.stopped:
             return _Outcome(task)
         try:
