@@ -118,6 +118,23 @@ def test_a_server_that_comes_back_costs_no_retries(nproc, tmp_path, calm_scores,
     assert stage.both_scores() == calm_scores
 
 
+def test_requests_under_way_when_a_gateway_loses_its_server_wait_for_another_one(staged):
+    bad_gateway = Reply(status=502, headers={"retry-after": "0.01"}, body=b"no server")
+    numbers = itertools.count(1)
+
+    def answer(request):
+        number = next(numbers)
+        if number == 1:
+            stage.server.wait_for(4)
+        elif number <= 4:  # until the client has the first answer
+            stage.server.wait_for(5)
+        return calm(request) if number == 1 or number > 100 else bad_gateway
+
+    stage = staged(answer=answer, pictures=PICTURES)
+    ran = stage.run("--api-nproc", "4", "--no-report")
+    assert told(ran.output, "have a reply") == [3 * PICTURES, 2 * PICTURES], ran.output
+
+
 def test_an_outage_that_is_too_long_stops_the_run_with_everything_kept(tmp_path, calm_scores):
     with leaving(last=20) as server:
         stage = Stage.make(tmp_path, server, PICTURES)

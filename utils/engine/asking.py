@@ -82,7 +82,8 @@ class _Attempts:
     rate_limited_s: float = 0.0
     last_s: float = 0.0  # how long the last one took
     was_empty: bool = False  # a reply was whole and had no text
-    answered_meanwhile: bool = False  # the server answered others beside a 502 or 503
+    answered_meanwhile: bool = False  # the last one met with 502 or 503 beside other answers
+    was_beside_answers: bool = False  # an earlier one did
     place: Place | None = None  # of the last one
     avoided: ModelServer | None = None  # it has failed last
     error: CallError | None = None  # what failed last
@@ -125,6 +126,7 @@ class Asker:
         self._answers = 0
         self._began_s = math.inf  # not yet
         self._away_since_s = math.inf
+        self._away_for: set[int] = set()  # ids of requests that found it away since an answer
         self._limited_since_s = math.inf
         self._silent_since_s: float | None = None  # if a line has said so
         self._died: set[int] = set()  # ids of all servers that did
@@ -283,8 +285,9 @@ class Asker:
                 attempts.last_s = time.monotonic() - sent_s
                 if error.status_code == 429 or error.kind == "timeout":
                     self._gate.too_many(place)
-                if error.status_code in AWAY_STATUS and self._answers > answers_before:
-                    attempts.answered_meanwhile = True  # no other failure can be about one sample
+                attempts.answered_meanwhile = (  # no other failure can be about one sample
+                    error.status_code in AWAY_STATUS and self._answers > answers_before
+                )
                 if error.empty_answer is not None:
                     self._note_answer(place)
                 return presentable(error, self._clean)
@@ -316,6 +319,7 @@ class Asker:
             if self._silent_since_s is not None:
                 self._report_answer()
             self._away_since_s = math.inf
+            self._away_for.clear()
             self._limited_since_s = math.inf
         self._gate.answered(place)
 
@@ -324,16 +328,21 @@ class Asker:
         with self._lock:
             if is_away(error):
                 self._away_since_s = min(self._away_since_s, now_s)
+                self._away_for.add(id(attempts))
             else:
                 self._away_since_s = math.inf
+                self._away_for.clear()
             if error.status_code == 429:
                 self._limited_since_s = min(self._limited_since_s, now_s)
+            attempts.was_beside_answers |= attempts.answered_meanwhile
+            # A server that is away for others, too, has nothing against this sample.
+            is_about_sample = attempts.was_beside_answers and len(self._away_for) == 1
             return History(
                 failures=attempts.failures,
                 was_empty=attempts.was_empty,
                 rate_limited_s=attempts.rate_limited_s,
                 run_has_answers=self._answers > 0,
-                answered_meanwhile=attempts.answered_meanwhile,
+                answered_meanwhile=attempts.answered_meanwhile or is_about_sample,
                 away_s=max(0.0, now_s - self._away_since_s),
                 limited_s=max(0.0, now_s - self._limited_since_s),
                 run_s=now_s - self._began_s,
