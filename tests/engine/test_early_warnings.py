@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 
 import pytest
 
@@ -120,6 +121,23 @@ def test_samples_that_failed_before_do_not_end_a_run_whose_server_has_answered(s
     first, second = stage.run(*arguments), stage.run(*arguments)
     assert (len(first.requests), len(second.requests)) == (198, 66)
     assert "the server answered none" not in first.output + second.output
+
+
+def test_samples_that_timed_out_before_do_not_end_the_next_run(staged):
+    is_over = threading.Event()
+
+    def answer(request):
+        if "easy" not in request.text:
+            is_over.wait(60)
+        return Reply("B.")
+
+    stage = staged(answer=answer, pictures=6, kwargs={"timeout_s": 0.3})
+    arguments = ("--api-nproc", "4", "--retry", "0", "--data", L1, "--no-report")
+    first, second = stage.run(*arguments), stage.run(*arguments)
+    is_over.set()
+    assert (len(first.requests), len(second.requests)) == (18, 12), second.output
+    assert "in a row" not in first.output + second.output
+    assert "6 of 18 have a reply" in second.stdout
 
 
 LOCAL_KEY = {"extra_body": {"max_new_tokens": 9}}

@@ -55,7 +55,8 @@ def test_a_piped_run_that_was_interrupted_says_how_far_it_came(capsys):
     for status in ("ok", "ok", "failed"):
         progress.advance(status, reused=False)
     progress.close()
-    assert capsys.readouterr().err == "m: 2 of 9 have a reply\n"
+    expected_line = "m: stopped after 3 of 9 samples; 2 of these have a reply\n"
+    assert capsys.readouterr().err == expected_line
     ConsoleProgress(9, "m").close()
     assert capsys.readouterr().err == ""
 

@@ -114,10 +114,11 @@ class Watcher:
             self._has_answers = True
         is_away = code in AWAY_STATUS or kind in AWAY_KINDS or kind == "timeout"
         is_misplaced = code in MISPLACED_STATUS or kind in MISPLACED_KINDS
-        if is_misplaced or (is_away and not self._has_answers):
-            self._general_failures += 1
-        else:
+        is_general = is_misplaced or (is_away and not self._has_answers)
+        if not is_general:
             self._general_failures = 0
+        elif is_misplaced or not _may_be_sample(job, reason):
+            self._general_failures += 1
         if self._general_failures >= (FAILURES_IN_A_ROW if self._has_answers else NEVER_THERE):
             what = f"{self._general_failures} samples in a row got {error['message']}"
             is_kept = self._has_answers or job.answers.has_any
@@ -148,10 +149,7 @@ class Watcher:
     def _see_unanswered(self, job: Job, error: Mapping[str, Any], reason: str | None) -> None:
         """Stop the run where the server answers nothing at all."""
         is_servers = error.get("status_code") is not None or error.get("class") in SERVER_KINDS
-        is_again = (
-            reason == Reason.FAILED_BEFORE and job.answers.has_any
-        )  # then it may be the sample
-        if self._has_answers or not is_servers or is_again:
+        if self._has_answers or not is_servers or _may_be_sample(job, reason):
             return
         self._unanswered += 1
         if self._unanswered >= ENOUGH:
@@ -256,6 +254,11 @@ class Watcher:
 
     def _warn(self, job: Job, finding: Finding) -> None:
         print(f"{finding.severity}: {self._model}, {job.dataset}: {finding}", flush=True)
+
+
+def _may_be_sample(job: Job, reason: str | None) -> bool:
+    """Whether a failure may be about its sample: it failed before, when others were answered."""
+    return reason == Reason.FAILED_BEFORE and job.answers.has_any
 
 
 def _reset_failure_counts(job: Job, record: Record, *, reused: bool) -> None:

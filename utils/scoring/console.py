@@ -79,7 +79,7 @@ class ConsoleProgress:
         serving: Callable[[], str] | None = None,
     ) -> None:
         self._serving = serving
-        self._total, self._label = total, label
+        self._total, self._label, self._unit = total, label, unit
         self._counts: Counter[str] = Counter()
         self._queried = 0
         self._began_s = time.monotonic()
@@ -121,7 +121,9 @@ class ConsoleProgress:
             answered = sum(
                 self._counts[label] for label in ("answered", "reused", "by other ranks")
             )
-            print(f"{self._label}: {answered} of {self._total} have a reply", file=sys.stderr)
+            done = f"{self._counts.total()} of {counted(self._total, self._unit)}"
+            text = f"stopped after {done}; {answered} of these have a reply"
+            print(f"{self._label}: {text}", file=sys.stderr)
 
     def _fit_bar(self) -> None:
         """Show counts behind the bar, if there is room for all of them; else shorten the label."""
