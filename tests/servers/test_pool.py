@@ -91,6 +91,37 @@ def test_an_address_that_comes_before_the_first_look_joins_later(tmp_path, capsy
     assert "unlike the others: root /other, not /weights" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("has_other", [True, False])
+def test_beside_an_excluded_server_others_may_come_unless_all_are_excluded(has_other, tmp_path):
+    is_over = threading.Event()
+    told = []
+
+    def changed(servers, may_come, is_looking):
+        if not servers and not is_looking:
+            told.append(may_come)
+            is_over.set()
+
+    excluded, other = Replica(id="another"), Replica()
+    with running(excluded, other):
+        (tmp_path / "excluded").write_text(excluded.url)
+        if has_other:
+            (tmp_path / "other").write_text(other.url)
+        pool = ServerPool(
+            "m",
+            partial(addresses_in, str(tmp_path), parse_endpoint(address(excluded))),
+            partial(ApiServer, connections=1, uses_proxies=False, is_responses=False),
+            envelope={},
+            may_differ=False,
+            may_come=lambda: True,
+        )
+        pool.start()
+        pool.subscribe(changed)
+        (tmp_path / "other").unlink(missing_ok=True)
+        assert is_over.wait(SOON_S)
+        pool.close()
+    assert told[-1] is has_other
+
+
 @pytest.fixture
 def slot(tmp_path):
     """An image of some 400 kB, in its place in a request."""

@@ -286,7 +286,7 @@ class ServerPool:
         states = {member.state for member in members}
         is_looking = not self._is_open or bool(states & {State.JOINING, State.SUSPECT})
         may_come = is_looking or State.DOWN in states
-        if State.EXCLUDED not in states:
+        if states != {State.EXCLUDED}:
             may_come = may_come or self._may_come()
         self._changed(self._serving(), may_come, is_looking)
 
