@@ -538,6 +538,8 @@ class ModelServer(Protocol):
 class Servers(Protocol):
     """The servers of a model that has several. They come and go while it is queried."""
 
+    clean: Callable[[str], str]  # removes secrets from what servers say
+
     def start(self) -> None:
         """Look at all of them, once; StopRun: they are not servers of one model."""
 

@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from tests.support.mock_server import Reply
+from tests.support.mock_server import MockServer, Reply
 from tests.support.stage import API, L1, L2, l2_counts
 
 PLAIN, SPECIAL, QUOTED = "sk-test-0123456789abcdefABCDEF", "a/b+c=%9", 'q"w\\e<r>t&y/z+1=%20$'
@@ -168,6 +168,17 @@ def test_no_piece_of_a_key_is_left_where_a_long_error_text_is_cut(staged):
         False,
         False,
     ]
+
+
+def test_no_piece_of_a_key_is_left_where_the_reason_of_an_excluded_server_is_cut(staged):
+    stage = staged(pictures=1)
+    refusal = Reply(status=401, body=f"{'x' * 50}{PLAIN * 40}".encode())
+    with MockServer(lambda request: refusal) as other:
+        addresses = [f"{url}?api_key={PLAIN}&model=mock" for url in ("{url}", other.url)]
+        result = stage.evaluate({"m": {**API, "model_path": addresses}})
+    assert f"is excluded (HTTP 401: {'x' * 50}{MARK}" in result.output
+    visible_text = everything(result, stage)
+    assert (PLAIN[:12] in visible_text, PLAIN[-12:] in visible_text) == (False, False)
 
 
 FAULTY = "import os\nraise RuntimeError('one knows ' + os.environ['OPENAI_API_KEY'])"

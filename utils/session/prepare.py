@@ -138,6 +138,9 @@ def prepare(
     functions = Functions(reading, [*model_entries], [*data_entries])
     wrappers, model_problems = _build_models(options, model_entries, functions, models)
     judges, judge_problems = _build_judges(options, data_entries, functions, models)
+    for model in [*wrappers.values(), *(judge.model for judge in judges.values())]:
+        if model.servers is not None:
+            model.servers.clean = secrets.clean
     data = _build_data(data_entries, model_entries, functions, benchmarks)
     own_problems = _problems_of_own(options, data_entries, data)
     notes: list[str] = []

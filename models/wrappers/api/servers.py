@@ -137,6 +137,9 @@ class ServerPool:
         envelope: headers and query of requests.
         may_differ: servers may serve different things.
         may_come: whether addresses may come that are not there yet.
+
+    Attributes:
+        clean: removes secrets from what servers say.
     """
 
     def __init__(
@@ -155,6 +158,7 @@ class ServerPool:
         self._envelope = envelope
         self._may_differ = may_differ
         self._may_come = may_come
+        self.clean: Callable[[str], str] = str
         self._known: set[str] | None = None  # addresses of the first; None: of all at the start
         self._members: dict[str, Member] = {}  # by address
         self._expected: Mapping[str, Any] = {}  # what stored answers are from
@@ -467,10 +471,15 @@ class ServerPool:
             self._set(member, State.EXCLUDED, str(error))
         except CallError as error:
             is_never = error.status_code in NEVER or error.kind in ("scheme", "certificate")
-            self._set(member, State.EXCLUDED if is_never else State.DOWN, _brief(error))
+            self._set(member, State.EXCLUDED if is_never else State.DOWN, self._brief(error))
         except Exception as error:  # noqa: BLE001  one that nobody foresaw leaves the others alone
             self._set(member, State.DOWN, f"{type(error).__name__}: {error}")
         return False
+
+    def _brief(self, error: CallError) -> str:
+        """An error on one line, cleaned of secrets and then shortened: no half key is left."""
+        text = " ".join(self.clean(str(error)).split())
+        return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def _url(endpoint: Endpoint) -> str:
@@ -486,9 +495,3 @@ def _thread(function: Callable[[Member], object], member: Member) -> threading.T
 
 def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-
-
-def _brief(error: CallError) -> str:
-    """An error on one line, shortened."""
-    text = " ".join(str(error).split())
-    return text if len(text) <= 200 else f"{text[:200]}…"
