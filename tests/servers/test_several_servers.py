@@ -437,6 +437,19 @@ def test_answers_of_a_server_are_asked_again_where_the_user_says_so(stage):
     assert handed_on(run) == (Counter(newest.values()),) * 3
 
 
+def test_a_judge_is_not_asked_again_where_answers_of_a_server_of_the_model_are(stage):
+    model = Replica(lambda request: Reply("It seems to be yes."))
+    judges = [Replica(lambda request: Reply('{"choice": "B"}')) for _ in range(2)]
+    with running(model) as model_paths, running(*judges) as judge_paths:
+        run = stage(*model_paths)
+        judge = {"model_path": judge_paths}
+        run.data = {L1: {"mode": "all", "match_mode": "judge", "judge": judge}}
+        runs = [run.run("--no-report", *more) for more in ((), ("--retry-server", "127.0.0.1"))]
+    assert (len(asked(model)), len(asked(*judges))) == (18, 9)
+    for ran in runs:
+        assert "The judge read 9 of 9 replies" in ran.output
+
+
 @pytest.mark.parametrize(
     ("entry", "message"),
     [

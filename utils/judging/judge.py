@@ -118,7 +118,8 @@ def readings_of(
         clean: removes secrets from a record.
     """
     home = RunFolder(folder.model, folder.path / FOLDER)
-    options = replace(options, fresh=options.fresh or options.retry_judge)
+    # --retry-server names servers of the model that is evaluated.
+    options = replace(options, fresh=options.fresh or options.retry_judge, retry_server=())
     run = _JudgeRun(judge, home, dataset, options)
     logs = sorted(folder.path.parent.glob(f"*/{FOLDER}/{run.log.name}"))
     stored = _JudgeAnswers(logs, own_log=run.log)
