@@ -16,6 +16,12 @@ def delta(finish_reason=None, *, index=0, **fields):
     return {"choices": [{"index": index, "delta": fields, "finish_reason": finish_reason}]}
 
 
+def whole(finish_reason="stop", **fields):
+    """An event with a whole message."""
+    message = {"role": "assistant", **fields}
+    return {"choices": [{"index": 0, "message": message, "finish_reason": finish_reason}]}
+
+
 def stream(*events, end="data: [DONE]\n\n", line_end="\n"):
     """A body of events: objects, or texts as they are."""
     lines = [
@@ -58,6 +64,8 @@ USAGE = {"prompt_tokens": 1234, "completion_tokens": 5, "total_tokens": 1239}
         stream('data: {"choices": [{"delta":\ndata: {"content": "(0.5, 0.5)"}}]}\n\n', STOP),
         stream({"choices": []}, BEGIN, MIDDLE, STOP, {"type": "ping"}),
         stream({"choices": [{"message": {"content": "(0.5, 0.5)"}, "finish_reason": "stop"}]}),
+        stream(BEGIN, MIDDLE, whole(content="(0.5, 0.5)")),  # MiniMax's
+        stream(BEGIN, MIDDLE, whole(content="")),
         stream(BEGIN, delta(index=1, content="no"), MIDDLE, STOP),
         stream(BEGIN, delta(content=[{"type": "text", "text": "0.5)"}]), STOP),
         stream(delta(content=[{"type": "text", "text": "(0.5, "}]), MIDDLE, STOP),
@@ -153,6 +161,14 @@ def test_parts_of_tool_calls_are_joined_by_their_index(parts, expected):
     calls = [(call["id"], call["name"], call["arguments"]) for call in generation.tool_calls]
     assert calls == expected
     assert not any("index" in call for call in generation.message["tool_calls"])
+
+
+def test_calls_and_reasoning_of_a_whole_message_replace_the_parts_that_came_before():
+    parts = [call(0, "a", "click", '{"x": 5}'), call(1, "b", "wait", '{"s": 1}')]
+    fields = {"tool_calls": parts, "reasoning_content": "It is there."}
+    generation = read(delta(**fields), whole("tool_calls", content=None, **fields))
+    calls = [(call["id"], call["name"], call["arguments"]) for call in generation.tool_calls]
+    assert (calls, generation.reasoning) == (TWO, "It is there.")
 
 
 def test_a_field_of_a_tool_call_that_is_not_known_goes_out_again():

@@ -115,16 +115,24 @@ def _json_object(text: str) -> Any:
 
 
 def _add_choice(choice: dict[str, Any], part: Mapping[str, Any]) -> None:
-    """Add the next part of a choice; a server that hurries sends the whole message."""
+    """Add the next part of a choice: of a message, or a whole one in the place of its parts.
+
+    A server that hurries sends only a whole message. MiniMax sends it behind the parts.
+    """
     choice["finish_reason"] = part.get("finish_reason") or choice.get("finish_reason")
     if part.get("error"):
         choice["error"] = part["error"]
     message = choice["message"]
-    for name, value in (part.get("delta") or part.get("message") or {}).items():
+    parts = part.get("delta")
+    for name, value in (parts or part.get("message") or {}).items():
+        if name == "role" or value is None:
+            continue
+        if value and not parts:
+            message.pop(name, None)
         if name == "tool_calls":
             for call in value or ():
                 _add_call(message.setdefault("tool_calls", []), call)
-        elif name != "role" and value is not None:
+        else:
             message[name] = _sum_of(message.get(name), value)
 
 
