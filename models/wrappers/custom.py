@@ -7,14 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from models.wrappers.api.finish import stored_finish_reason
-from models.wrappers.api.replies import token_counts
+from models.wrappers.custom_results import check_failure, checked_generation
 from models.wrappers.defaults import WrapperDefaults, request_of
 from models.wrappers.local.defaults import DEFAULTS_VERSION
 from models.wrappers.local.generating import free_memory
 from utils.contracts import Abandoned, CallError, Generation, Message, Prepared
 from utils.errors import UserError
-from utils.functions.calling import as_user_error, private_copy
+from utils.functions.calling import as_user_error, call_user_function, private_copy
 from utils.functions.fingerprints import code_digest, digest
 from utils.functions.signatures import custom_arguments
 
@@ -97,38 +96,38 @@ class CustomModelWrapper(WrapperDefaults):
         """Call the user's class once.
 
         Raises:
-            CallError: it raised one or anything else, or returned no text.
+            CallError: it raised one or anything else, or returned nothing that can be used.
         """
         messages, generate_cfg = private_copy((prepared.payload, self.entry.generate_cfg))
         try:
             model = self._model_or_new()
             returned = model.generate(messages, dataset_name=prepared.dataset, **generate_cfg)
-        except (KeyboardInterrupt, CallError, Abandoned):
+        except CallError as error:
+            check_failure(error)
+            raise
+        except (KeyboardInterrupt, Abandoned):
             raise
         except BaseException as error:
             problem = as_user_error("generate", error)
             raise CallError("model", str(problem), trace=problem.trace) from error
-        generation = Generation(returned) if isinstance(returned, str) else returned
-        if not isinstance(generation, Generation) or not isinstance(generation.text, str):
-            summary = f"generate returned {type(returned).__name__}; expected str or Generation"
-            raise CallError("model", summary, trace=summary)
-        return replace(
-            generation,
-            usage=token_counts(generation.usage),
-            finish_reason=stored_finish_reason(generation.finish_reason),
-            image_sizes=generation.image_sizes or prepared.image_sizes,
-        )
+        generation = checked_generation(returned)
+        return replace(generation, image_sizes=generation.image_sizes or prepared.image_sizes)
 
     def announce(self, dataset: str, sample_count: int, index: int) -> None:
-        """Tell the object which sample of a data set comes next, if it wants to know."""
+        """Tell the object which sample of a data set comes next, if it wants to know.
+
+        Raises:
+            UserFunctionError: it raised anything.
+        """
         model = self._model_or_new()
         if hasattr(model, "announce"):
-            model.announce(dataset, sample_count, index)
+            call_user_function("announce", model.announce, dataset, sample_count, index)
 
     def abandon(self) -> None:
         """Tell an object that waits for somebody that the run has stopped."""
         if hasattr(self._model, "abandon"):
-            self._model.abandon()
+            with suppress(Exception, SystemExit):  # the run stops for a reason of its own
+                self._model.abandon()
 
     def close(self) -> None:
         """Let the object go, and its memory, even where parts of it hold each other."""

@@ -15,7 +15,7 @@ from benchmarks.l2_element_grounding import GUIElementGrounding
 from tests.support.live import TURNS, Model, Shown, Stagehand, act, run, unread
 from tests.support.mock_server import Reply
 from tests.support.runs import PROJECT
-from tests.support.stage import read_log_lines
+from tests.support.stage import read_log_lines, told
 from utils.contracts import ActingBenchmark, CallError, UserFunctionError
 from utils.engine.engine import Interrupted
 from utils.engine.worlds import Worlds
@@ -298,3 +298,27 @@ def test_a_run_plays_scores_and_reuses_episodes(staged, monkeypatch):
     assert stage.run("--mode", "eval").code == 0
     stage.model["m"]["generate_cfg"]["temperature"] = 1
     assert len(stage.run().requests) == 12
+
+
+def test_an_episode_whose_announcement_fails_is_played_by_the_next_run(staged, monkeypatch):
+    monkeypatch.setitem(MODULES, Errands.name, __name__)
+    source = """
+        class Model:
+            one_by_one, answers_version = True, "1"
+            def announce(self, dataset_name, sample_count, index):
+                if index == FAILS_AT:
+                    raise ValueError("no window")
+            def generate(self, message, *, dataset_name):
+                return "click"
+    """
+    stage = staged(source.replace("FAILS_AT", "1"), pictures=2)
+    (stage.annotations / "L2_annotations.json").rename(stage.annotations / "L3_annotations.json")
+    model = {"m": {"imp_type": "custom", "model_path": "mymodel.Model"}}
+    data = {Errands.name: {"mode": "all"}}
+    ran = stage.evaluate(model, data=data)
+    assert (ran.code, told(ran.output, "have a reply"), told(ran.output, "failed")) == (1, [3], [1])
+    assert "announce function raised ValueError: no window" in ran.output
+    stage.module(source.replace("FAILS_AT", "9"))
+    again = stage.evaluate(model, data=data)
+    assert again.code == 0, again.output
+    assert f"{Errands.name}: queried 1 (1 failed last time), reused 3" in again.output

@@ -119,3 +119,145 @@ def test_the_code_of_a_class_with_a_version_of_its_answers_does_not_count(tmp_pa
         stage.module(versioned.format(version, reply))
         ran = stage.run()
         assert f"queried {queried}" in ran.output and f"reused {3 - queried}" in ran.output
+
+
+ODD = """
+import http
+import numpy
+from models.base import CallError, Generation
+
+class Model:
+    tries = 0
+
+    def generate(self, message, *, dataset_name):
+        Model.tries += 1
+        if Model.tries == 2:
+            {statement}
+        return "B"
+"""
+
+
+def run_with_odd_second_try(home, statement):
+    stage = stage_of(home)
+    stage.module(ODD.format(statement=statement))
+    ran = stage.run("--api-nproc", "1", "--retry", "1", "--no-report")
+    return ran, stage.answers(L1)[1]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'raise CallError("connection", ConnectionError("lost"))',
+        'raise CallError("http", "busy", 429, retry_after_s="0.01")',
+        'raise CallError("http", "busy", "503")',
+        'raise CallError("http", "busy", http.HTTPStatus.SERVICE_UNAVAILABLE, code=["busy"])',
+    ],
+)
+def test_a_failure_whose_fields_have_another_type_is_read_all_the_same(statement, tmp_path):
+    ran, record = run_with_odd_second_try(tmp_path, statement)
+    assert (ran.code, record["status"], record["attempts"]) == (0, "ok", 2), ran.output
+
+
+@pytest.mark.parametrize(
+    ("statement", "field", "expected"),
+    [
+        ('return Generation("B", tool_calls=None)', "tool_calls", None),
+        ('return Generation("B", latency_s=numpy.float32(1.5))', "latency_s", 1.5),
+        ('return Generation("B", latency_s="1.5")', "latency_s", 1.5),
+        ('return Generation("B", reasoning=["a"])', "reasoning", "['a']"),
+    ],
+)
+def test_a_generation_whose_fields_have_another_type_is_an_answer(
+    statement, field, expected, tmp_path
+):
+    ran, record = run_with_odd_second_try(tmp_path, statement)
+    assert (ran.code, record["status"], record.get(field)) == (0, "ok", expected), ran.output
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (
+            'raise CallError("http", "busy", "overloaded")',
+            "status_code is 'overloaded'; expected a number",
+        ),
+        (
+            'raise CallError("http", "busy", 429, retry_after_s="Wed, 21 Oct 2026 07:28:00 GMT")',
+            "retry_after_s is 'Wed, 21 Oct 2026 07:28:00 GMT'; expected a number",
+        ),
+        ('return Generation("B", latency_s="fast")', "latency_s is 'fast'; expected a number"),
+        (
+            'return Generation("B", latency_s=float("nan"))',
+            "latency_s is nan; expected a finite number",
+        ),
+        ('return Generation("B", tool_calls=[5])', "tool_calls is [5]; expected"),
+        ('return Generation("B", tool_calls=[{"id": "c"}])', "tool_calls is [{'id': 'c'}]"),
+        (
+            'return Generation("B", tool_calls=[{"id": "c", "name": "n", "arguments": {1, 2}}])',
+            "expected a list of JSON objects with id, name and arguments",
+        ),
+    ],
+)
+def test_a_field_that_cannot_be_used_fails_its_sample_alone(statement, message, tmp_path):
+    ran, record = run_with_odd_second_try(tmp_path, statement)
+    assert (ran.code, record["status"], record["error"]["class"]) == (1, "failed", "model")
+    assert message in record["error"]["message"]
+    assert "internal error" not in ran.output
+
+
+FAILING_ANNOUNCE = """
+class Model:
+    one_by_one = True
+
+    def announce(self, dataset_name, sample_count, index):
+        if {condition}:
+            raise ValueError("no window")
+
+    def generate(self, message, *, dataset_name):
+        return "B"
+"""
+
+
+def test_a_sample_whose_announcement_fails_has_failed(tmp_path):
+    stage = stage_of(tmp_path)
+    stage.module(FAILING_ANNOUNCE.format(condition="index == 1"))
+    ran = stage.run("--no-report")
+    assert [record["status"] for record in stage.answers(L1)] == ["ok", "failed", "ok"]
+    assert "announce function raised ValueError: no window (mymodel.py, line 7)" in ran.output
+
+
+def test_ten_announcements_in_a_row_that_fail_stop_the_data_set(tmp_path):
+    stage = Stage.make(tmp_path, NOBODY, pictures=5)
+    stage.module(FAILING_ANNOUNCE.format(condition="True"))
+    model = {"m": {"model_path": "mymodel.Model", "imp_type": "custom"}}
+    ran = stage.evaluate(model, "--no-report", data={L1: {"mode": "all"}})
+    assert ran.code == 1
+    assert "the announce function failed 10 times in a row" in ran.stderr
+    assert len(stage.answers(L1)) == 10
+
+
+ABANDONED = """
+from models.base import CallError
+
+class Model:
+    tries = 0
+
+    def abandon(self):
+        print("abandoned")
+        self.socket.close()
+
+    def generate(self, message, *, dataset_name):
+        Model.tries += 1
+        if Model.tries == {fails_at}:
+            raise CallError("http", "the key has expired", 401)
+        return "B"
+"""
+
+
+@pytest.mark.parametrize(("fails_at", "is_abandoned"), [(2, True), (9, False)])
+def test_a_class_is_told_of_a_run_that_stops_and_may_fail_then(fails_at, is_abandoned, tmp_path):
+    stage = stage_of(tmp_path)
+    stage.module(ABANDONED.format(fails_at=fails_at))
+    ran = stage.run("--no-report")
+    assert (ran.code, "abandoned" in ran.output) == (int(is_abandoned), is_abandoned), ran.output
+    assert ("the key has expired" in ran.stderr) is is_abandoned

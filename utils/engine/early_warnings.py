@@ -264,6 +264,7 @@ def _may_be_sample(job: Job, reason: str | None) -> bool:
 def _reset_failure_counts(job: Job, record: Record, *, reused: bool) -> None:
     """Reset the failure counts of the functions that have worked for a sample."""
     failures = job.failures_in_a_row
+    failures["announce"] = 0
     failures["preprocess"] = 0
     failures["postprocess"] = 0
     if not reused:  # a stored answer says nothing about the model itself

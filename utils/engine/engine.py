@@ -144,8 +144,12 @@ class Engine:
                 self._stop()
                 self._wait_for_rest()
                 raise
-            finally:
+            except BaseException:
                 self._stop()
+                raise
+            finally:
+                self._stopping.set()
+                self._gate.wake()
                 with self._lock:
                     self._has_left = True
                 for _ in range(self._started_workers):
@@ -244,9 +248,10 @@ class Engine:
                 if job.before_sample is not None:
                     while self._under_way:
                         yield None
-                    job.before_sample(index)
                 if job.stopped:
                     break
+                if not self._announce(job, sample, index):
+                    continue
                 if job.episodes is not None:
                     yield from self._whole_episode(job, sample, job.episodes)
                 else:
@@ -254,6 +259,21 @@ class Engine:
                     if prompt is not None:
                         yield _Task(job, sample, prompt)
         self._has_handed_out_all = True
+
+    def _announce(self, job: Job, sample: Sample, index: int) -> bool:
+        """Tell a model that wants to know which sample comes; False: it failed, and so does that.
+
+        Args:
+            index: of the sample in its data set.
+        """
+        if job.before_sample is None:
+            return True
+        try:
+            job.before_sample(index)
+        except UserFunctionError as error:
+            self._settle(_failed(_Task(job, sample), sample.key, None, error))
+            return False
+        return True
 
     def _first_prompt(self, job: Job, sample: Sample) -> Prompt | None:
         """Return the first prompt of a sample; None where the prompt function fails."""
