@@ -156,6 +156,27 @@ def test_a_server_that_is_away_is_waited_for_as_long_as_the_user_says(error, his
     assert decide(other("refused_connection"), History(run_s=31), patient).action is STOP
 
 
+@pytest.mark.parametrize(
+    ("error", "history", "wait_s"),
+    [
+        (http(503, retry_after_s=40), ANSWERED, 5.0),
+        (http(503, retry_after_s=40), History(run_has_answers=True, away_s=3), 2.0),
+        (http(503, retry_after_s=1), History(run_has_answers=True, away_s=3), 1.0),
+        (other("dns"), History(run_has_answers=True, away_s=4.5), 0.5),
+        (http(503, retry_after_s=40), History(run_s=2), 1.0),
+    ],
+)
+def test_no_wait_for_a_server_that_is_away_is_longer_than_the_user_says(error, history, wait_s):
+    decision = decide(error, history, options(outage_s=5, wait_for_server_s=3))
+    assert (decision.action, decision.wait_s) == (PAUSE, wait_s)
+
+
+@pytest.mark.parametrize(("waited_s", "action"), [(7000, AGAIN), (7300, FAILED)])
+def test_a_sample_that_is_rate_limited_is_asked_as_long_as_an_outage_may_take(waited_s, action):
+    history = History(rate_limited_s=waited_s, limited_s=60)
+    assert decide(http(429), history, options(retry=0, outage_s=7200)).action is action
+
+
 class Server:
     """Fails the first sample with these, one after the other; the others always get an answer.
 

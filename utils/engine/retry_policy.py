@@ -11,7 +11,7 @@ from utils.contracts import CallError
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
-LONGEST_RATE_LIMITED_S = 900.0  # of one sample, all its 429 together
+LONGEST_RATE_LIMITED_S = 900.0  # of one sample, all its 429 together, or --outage if longer
 
 REFUSED_STATUS = frozenset({400, 413, 422})
 TRANSIENT_STATUS = frozenset({408, 409, 429})
@@ -123,7 +123,7 @@ def decide(error: CallError, history: History, options: Options, jitter: float =
     if is_for_good or error.kind in ("model", "skipped"):
         return Decision(NextAction.FAILED)
     wait_s = _wait_s(error, history, jitter)
-    if status == 429 and history.rate_limited_s < LONGEST_RATE_LIMITED_S:
+    if status == 429 and history.rate_limited_s < max(LONGEST_RATE_LIMITED_S, options.outage_s):
         left_s = max(options.outage_s - history.limited_s, FIRST_WAIT_S)
         return Decision(NextAction.AGAIN, min(wait_s, left_s), counts=False)
     if history.failures < options.retry:
@@ -150,13 +150,17 @@ def _while_away(error: CallError, history: History, options: Options) -> Decisio
     large for a gateway, say.
     """
     if not history.run_has_answers:
-        if history.run_s < options.wait_for_server_s:
-            return Decision(NextAction.PAUSE, _asked_for(error.retry_after_s) or 2.0, counts=False)
+        left_s = options.wait_for_server_s - history.run_s
+        if left_s > 0:
+            wait_s = _asked_for(error.retry_after_s) or 2.0
+            return Decision(NextAction.PAUSE, min(wait_s, left_s), counts=False)
         return Decision(NextAction.STOP) if error.kind in AWAY_KINDS else None
     if history.away_s >= options.outage_s:
         return Decision(NextAction.STOP)
     patience_s = min(max(history.away_s / 2, 1.0), LONGEST_WAIT_S)
-    return Decision(NextAction.PAUSE, _asked_for(error.retry_after_s) or patience_s, counts=False)
+    wait_s = _asked_for(error.retry_after_s) or patience_s
+    left_s = options.outage_s - history.away_s
+    return Decision(NextAction.PAUSE, min(wait_s, left_s), counts=False)
 
 
 def _asked_for(retry_after_s: float | None) -> float:
