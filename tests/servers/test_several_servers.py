@@ -574,6 +574,16 @@ def test_a_rerun_that_asks_nothing_keeps_the_table_of_those_that_have_answered(s
     assert "Of 2 servers, 1 stopped serving" in summary
 
 
+def test_empty_replies_count_in_the_table_of_servers(stage):
+    servers = [Replica(lambda request: Reply("")), Replica(lambda request: Reply(""))]
+    with running(*servers) as paths:
+        run = stage(*paths)
+        assert run.run("--data", L2, "--no-report").code == 0
+    rows = end_of(run)["servers"]
+    assert [row["answers"] for row in rows] == [len(server.requests) for server in servers]
+    assert sum(row["prompt_tokens"] for row in rows) == 7 * len(asked(*servers)) > 0
+
+
 def test_a_table_of_servers_is_missing_where_there_is_one(stage):
     with Replica() as server:
         run = stage()

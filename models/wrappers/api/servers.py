@@ -81,14 +81,22 @@ class Member:
         sent_s = time.monotonic()
         try:
             generation = self.server.generate(prepared)
+        except CallError as error:
+            if error.empty_answer is not None:
+                self._count(error.empty_answer, time.monotonic() - sent_s)
+            raise
         finally:
             with self.counting:
                 self.in_flight -= 1
-        self.latencies_s.append(time.monotonic() - sent_s)
+        self._count(generation, time.monotonic() - sent_s)
+        return generation
+
+    def _count(self, generation: Generation, latency_s: float) -> None:
+        """Count a reply, an empty one too."""
+        self.latencies_s.append(latency_s)
         with self.counting:
             for kind in ("prompt_tokens", "completion_tokens"):
                 self.tokens[kind] += generation.usage.get(kind) or 0
-        return generation
 
     @property
     def is_drained(self) -> bool:
