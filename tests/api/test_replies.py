@@ -307,6 +307,11 @@ def test_content_that_is_no_text_is_no_reply(content):
         ({"error": "Invalid API key"}, 401, None),
         ({"error": {"message": "Incorrect API key provided: sk-..."}}, 401, None),
         ({"detail": "Unauthorized"}, 401, None),
+        ({"error": {"message": "Invalid token"}}, 401, None),
+        ({"error": {"message": "The access_token has expired"}}, 401, None),
+        ({"error": {"message": "invalid value for max_tokens: 0"}}, None, None),  # no key's
+        ({"error": {"message": "Invalid prompt: too many image tokens"}}, None, None),
+        ({"error": {"message": "the max_token is invalid"}}, None, None),
         ({"error": {"message": "Insufficient account balance"}}, 402, None),
         ({"error": {"message": "Your credit balance is too low"}}, 402, None),
         ({"error": {"message": "the key of the door was wrong"}}, None, None),

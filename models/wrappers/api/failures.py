@@ -39,10 +39,11 @@ _STATUS_OF = {
     }.items()
     for word in words.split()
 }
-# Of an error that has no code at all.
+# Of an error that has no code at all; tokens of a prompt, as in max_tokens, are no key.
+_KEY = r"(api[ _-]?key|(\b|access_|auth_|api_)token\b|credentials)"
 _KEY_WORDS = re.compile(
-    r"(invalid|incorrect|expired|wrong|unauthori[sz]ed)\W.{0,20}(api[ _-]?key|token|credentials)"
-    r"|(api[ _-]?key|token|credentials)\W.{0,20}(invalid|incorrect|expired|not valid|wrong)"
+    rf"(invalid|incorrect|expired|wrong|unauthori[sz]ed)\W.{{0,20}}{_KEY}"
+    rf"|{_KEY}\W.{{0,20}}(invalid|incorrect|expired|not valid|wrong)"
     r"|^unauthori[sz]ed",
     re.IGNORECASE,
 )
