@@ -584,6 +584,32 @@ def test_empty_replies_count_in_the_table_of_servers(stage):
     assert sum(row["prompt_tokens"] for row in rows) == 7 * len(asked(*servers)) > 0
 
 
+class ResponsesReplica(Replica):
+    """A server of the Responses API alone."""
+
+    def reply_to(self, request):
+        if request.path != "/v1/responses":
+            return Reply(status=404, body=b'{"error": "no such path"}')
+        kinds = [part["type"] for item in request.body["input"] for part in item["content"]]
+        output = [{"type": "message", "content": [{"type": "output_text", "text": "B"}]}]
+        tokens = 20 + self.image_tokens * kinds.count("input_image")
+        content = {"status": "completed", "output": output, "usage": {"input_tokens": tokens}}
+        return Reply(body=json.dumps(content).encode())
+
+
+def test_servers_of_the_responses_api_alone_are_looked_at_through_it(stage):
+    servers = [ResponsesReplica(), ResponsesReplica()]
+    with running(*servers) as paths:
+        run = stage(*paths, api="responses", generate_cfg={})
+        run.data = {L1: {"mode": "all"}}
+        ran = run.run("--no-report")
+        assert ran.code == 0, ran.output
+        servers[1].image_tokens = 1300
+        other = run.run("--no-report", "--fresh")
+    assert "looked at 2 servers, 2 serving" in ran.output
+    assert "prompt tokens of a test with an image 1320, not 2711" in other.output
+
+
 def test_a_table_of_servers_is_missing_where_there_is_one(stage):
     with Replica() as server:
         run = stage()

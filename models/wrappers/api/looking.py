@@ -1,6 +1,6 @@
 """A look at a server before it is used: is it there, what does it serve, and how does it read.
 
-Two requests of one token each tell how many tokens a text and a fixed image come to: servers with
+Two short requests tell how many tokens a text and a fixed image come to: servers with
 other limits of the image's size, or another template, count otherwise.
 """
 
@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import pybase64
 
 from models.wrappers.api.bodies import load_json
+from models.wrappers.api.replies import token_counts
 from models.wrappers.api.server import ApiServer
 from utils.contracts import CallError
 from utils.text import listed
@@ -143,37 +144,47 @@ def _model_facts(server: ApiServer, options: Mapping[str, Any]) -> Facts:
 
 def _token_facts(server: ApiServer, options: Mapping[str, Any]) -> Facts:
     """The token counts of a test request; empty if the server does not accept or count it."""
-    text = {"type": "text", "text": "Answer with one word: what is this?"}
-    image = {"type": "image_url", "image_url": {"url": _image_url()}}
-    with_image = _prompt_tokens(server, [image, text], options)
+    text = "Answer with one word: what is this?"
+    with_image = _prompt_tokens(server, text, _image_url(), options)
     if with_image is None:
         return {}
     facts: Facts = {"prompt_tokens": with_image}
-    text_alone = _prompt_tokens(server, [text], options)
+    text_alone = _prompt_tokens(server, text, None, options)
     if text_alone is not None:
         facts["picture_tokens"] = with_image - text_alone
     return facts
 
 
 def _prompt_tokens(
-    server: ApiServer, content: list[dict[str, Any]], options: Mapping[str, Any]
+    server: ApiServer, text: str, image_url: str | None, options: Mapping[str, Any]
 ) -> int | None:
-    request = {
-        "model": server.endpoint.model,
-        "messages": [{"role": "user", "content": content}],
-        "max_tokens": 1,
-        "temperature": 0,
-    }
-    body = json.dumps(request).encode("ascii")
+    path, request = "/chat/completions", _chat_request(text, image_url)
+    if server.is_responses:
+        path, request = "/responses", _responses_request(text, image_url)
+    body = json.dumps({"model": server.endpoint.model, **request}).encode("ascii")
     try:
-        reply = _json(server.connection.request("post", "/chat/completions", options, content=body))
+        reply = _json(server.connection.request("post", path, options, content=body))
     except CallError as error:
         if error.status_code in NO_SUCH_REQUEST or error.kind == "bad_body":
             return None
         raise
-    usage = reply.get("usage")
-    tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-    return tokens if isinstance(tokens, int) else None
+    return token_counts(reply.get("usage")).get("prompt_tokens")
+
+
+def _chat_request(text: str, image_url: str | None) -> dict[str, Any]:
+    content: list[dict[str, Any]] = [{"type": "text", "text": text}]
+    if image_url is not None:
+        content.insert(0, {"type": "image_url", "image_url": {"url": image_url}})
+    messages = [{"role": "user", "content": content}]
+    return {"messages": messages, "max_tokens": 1, "temperature": 0}
+
+
+def _responses_request(text: str, image_url: str | None) -> dict[str, Any]:
+    content = [{"type": "input_text", "text": text}]
+    if image_url is not None:
+        content.insert(0, {"type": "input_image", "image_url": image_url})
+    # OpenAI takes no smaller limit.
+    return {"input": [{"role": "user", "content": content}], "max_output_tokens": 16}
 
 
 @functools.cache

@@ -52,7 +52,7 @@ class ApiServer:
         self.endpoint = endpoint
         self.name = endpoint.place
         self.connection = Connection(endpoint, connections, uses_proxies=uses_proxies)
-        self._is_responses = is_responses
+        self.is_responses = is_responses
         self._sending = Sending()
         self._takes_usage_option = True  # of a stream; until the server says that it does not
         self._offered_models: list[str] | None = None  # None: not requested yet
@@ -70,7 +70,7 @@ class ApiServer:
             "params": dict(request.query),
             "timeout": request.timeout_s,
         }
-        read = read_response if self._is_responses else read_reply
+        read = read_response if self.is_responses else read_reply
         try:
             response, sent_sizes = self._send(request, options)
             image_sizes = prepared.image_sizes or [Sizes()] * len(request.urls)
@@ -107,7 +107,7 @@ class ApiServer:
         Raises:
             CallError: there is none.
         """
-        if self._is_responses:
+        if self.is_responses:
             return self._post("/responses", request.body, request.urls, options)
         path = "/chat/completions"
         if request.body.get("stream") is True and self._takes_usage_option:
