@@ -5,12 +5,13 @@ from functools import partial
 
 import pytest
 
-from models.wrappers.api.addresses import addresses_in
+from models.wrappers.api.addresses import Addresses, addresses_in
 from models.wrappers.api.looking import differences
 from models.wrappers.api.sending import LARGEST_WHOLE, Sending
 from models.wrappers.api.server import ApiServer
 from models.wrappers.api.servers import ServerPool
 from models.wrappers.api.wire import ImageSlot, ImageStyle
+from tests.support.mock_server import Reply
 from tests.support.replicas import Replica, address, running
 from utils.config.endpoint import parse_endpoint
 
@@ -120,6 +121,36 @@ def test_beside_an_excluded_server_others_may_come_unless_all_are_excluded(has_o
         assert is_over.wait(SOON_S)
         pool.close()
     assert told[-1] is has_other
+
+
+class BusyReplica(Replica):
+    """A server that may be too busy for a look."""
+
+    is_busy = False
+
+    def reply_to(self, request):
+        return Reply(status=429) if self.is_busy else super().reply_to(request)
+
+
+def test_a_server_that_is_too_busy_for_another_look_is_there():
+    told = []
+    server = BusyReplica()
+    with running(server):
+        pool = ServerPool(
+            "m",
+            partial(Addresses, [parse_endpoint(address(server))]),
+            partial(ApiServer, connections=1, uses_proxies=False, is_responses=False),
+            envelope={},
+            may_differ=False,
+            may_come=lambda: False,
+        )
+        pool.start()
+        pool.subscribe(lambda servers, may_come, is_looking: told.append(servers))
+        server.is_busy = True
+        assert not pool.is_gone(told[-1][0])
+        server.is_busy, server.is_well = False, False
+        assert pool.is_gone(told[-1][0])
+        pool.close()
 
 
 @pytest.fixture

@@ -478,6 +478,8 @@ class ServerPool:
         except OtherModel as error:
             self._set(member, State.EXCLUDED, str(error))
         except CallError as error:
+            if error.status_code == 429 and member.state is State.SUSPECT:
+                return True  # it is busy, and was looked at before it served
             is_never = error.status_code in NEVER or error.kind in ("scheme", "certificate")
             self._set(member, State.EXCLUDED if is_never else State.DOWN, self._brief(error))
         except Exception as error:  # noqa: BLE001  one that nobody foresaw leaves the others alone
