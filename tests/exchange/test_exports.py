@@ -17,6 +17,8 @@ from evaluate import load_run
 from tests.exchange.answers_here import (
     RIGHT,
     WRONG,
+    counts_of,
+    import_folder,
     imported,
     make_screenspot_pro,
     plain_rows,
@@ -54,9 +56,9 @@ def strip(outputs, model, processor, *, dataset_name):
 L2 = {"GUIElementGrounding": {"mode": "all"}}
 
 
-def run_of(folder, root, replies, *, data=None, options=(), **entry):
+def run_of(folder, root, replies, *, code=MODEL, data=None, options=(), **entry):
     """A scored run of a model that has one reply for each image; its folder."""
-    (folder / "my_model.py").write_text(MODEL.format(replies=list(replies)))
+    (folder / "my_model.py").write_text(code.format(replies=list(replies)))
     model = {"m": {"imp_type": "custom", "model_path": "my_model.Model", **entry}}
     config = runs.write_config(folder / "config.json", model=model, data=data or L2)
     env = {"LMUData": str(root)}
@@ -130,6 +132,101 @@ def test_points_outside_of_the_image_are_the_same_after_an_import(tmp_path, root
 
 def back(tmp_path):
     return next((tmp_path / "outputs" / "back").glob("I*"))
+
+
+POINTS = [  # columns of rows of the small table, in turns
+    {"x": 200.0001234, "y": 150},
+    {"x": 900, "y": 900},
+    {"x": 200, "y": 150, "reply": "I see it."},
+    {"x": -1, "y": -1},
+]
+
+
+@pytest.mark.parametrize("form", ["bundle", "csv"])
+def test_imported_points_without_replies_come_back_as_points(tmp_path, root, form):
+    rows = [
+        {**row, "reply": None, **POINTS[number % 4]} for number, row in enumerate(plain_rows(root))
+    ]
+    file = write_lines(tmp_path / "points.jsonl", rows)
+    options = ("--as", "points", "--frame", "per_mille")
+    assert imported(tmp_path, root, file, *options).code == 0
+    folder = import_folder(tmp_path)
+    assert export(form, folder, "--imported-too").code == 0
+    (exported_file,) = (folder / "export").iterdir()
+    result = imported(tmp_path, root, exported_file, "--as", "back", "--data", "L2")
+    assert result.code == 0, result.output
+    before, after = (load_run(path).samples for path in (folder, back(tmp_path)))
+    for column in ("verdict", "declined"):
+        assert [*after[column]] == [*before[column]]
+    are_points = [number % 4 < 3 for number in range(6)]
+    assert [*after["point_frac"][are_points]] == [*before["point_frac"][are_points]]
+    names = ("right", "points only", "unread beside a point")
+    for path in (folder, back(tmp_path)):
+        counts = counts_of(path)
+        assert [counts[name] for name in names] == [3, 5, 1]
+
+
+@pytest.mark.parametrize("form", ["clawgui", "inspect"])
+def test_a_form_of_replies_alone_cannot_hold_imported_points(tmp_path, root, form):
+    rows = [{**row, "reply": None, "point_frac": [0.2, 0.15]} for row in plain_rows(root)]
+    file = write_lines(tmp_path / "points.jsonl", rows)
+    assert imported(tmp_path, root, file).code == 0
+    result = export(form, import_folder(tmp_path), "--imported-too")
+    assert result.code == 2
+    assert 'cannot hold "GUIElementGrounding"; forms that can: "bundle", "csv"' in result.output
+
+
+LOOKING_AGAIN = """
+
+
+def ask_again(line, responses):
+    if len(responses) == 2:
+        return None
+    text = line.get("instruction") or line["question"]
+    return [{{"role": "user", "type": "text", "value": f"{{text}} Sure?"}}]
+
+
+def parse_first(reply, meta):
+    return parse(meta["responses"][0]) if "responses" in meta else parse(reply)
+"""
+
+
+def run_that_asks_again(folder, root, data):
+    """A run whose second replies say less than the parse function needs; its folder."""
+    code = MODEL.replace(
+        "reply = REPLIES[number]", "reply = REPLIES[number + 3 * ('Sure?' in text)]"
+    )
+    model = {"follow_up": dict.fromkeys(data, "my_model.ask_again")}
+    if "GUIElementGrounding" in data:
+        model["parse_function"] = {"GUIElementGrounding": "my_model.parse_first"}
+    replies = [RIGHT, WRONG, "B", "yes", RIGHT, "A"]
+    return run_of(folder, root, replies, code=code + LOOKING_AGAIN, data=data, **model)
+
+
+@pytest.mark.parametrize("form", ["bundle", "csv"])
+def test_clicks_of_a_run_that_asked_again_come_back_as_points(tmp_path, root, form):
+    folder = run_that_asks_again(tmp_path, root, L2)
+    before = verdicts(folder)
+    assert {verdict for _, verdict in before.values()} == {"hit", "miss", "unparsed"}
+    assert export(form, folder).code == 0
+    (file,) = (folder / "export").iterdir()
+    assert verdicts_after_import(folder, file, tmp_path, root) == before
+
+
+@pytest.mark.parametrize("form", ["clawgui", "inspect"])
+def test_a_form_of_replies_alone_cannot_hold_a_run_that_asked_again(tmp_path, root, form):
+    folder = run_that_asks_again(tmp_path, root, L2)
+    result = export(form, folder)
+    assert result.code == 2
+    assert 'cannot hold "GUIElementGrounding"; forms that can: "bundle", "csv"' in result.output
+
+
+def test_a_bundle_cannot_hold_letters_of_a_run_that_asked_again(tmp_path, root):
+    folder = run_that_asks_again(tmp_path, root, {"GUIContentUnderstanding": {"mode": "all"}})
+    result = export("bundle", folder)
+    assert result.code == 2
+    assert 'cannot hold "GUIContentUnderstanding"; forms that can: "csv"' in result.output
+    assert export("csv", folder).code == 0
 
 
 def test_a_bundle_keeps_the_sizes_of_images_whose_pixels_replies_count(tmp_path, root):

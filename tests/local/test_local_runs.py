@@ -3,13 +3,15 @@
 import json
 import re
 import signal
+import zipfile
 
 import pytest
 import torch
 
+from evaluate import load_run
 from tests.local.conftest import runs_with_here, without_weights
 from tests.support.ranks import wait_until
-from tests.support.runs import api_model, finish
+from tests.support.runs import api_model, evaluate, finish
 from tests.support.stage import L2
 from utils.store.folder import safe_name
 
@@ -72,6 +74,38 @@ def test_a_run_in_batches_gives_the_answers_of_a_run_one_by_one(stage, lively):
     short = r"out of memory with \d+ samples at once .*; continuing with"
     waited = r"generated for [\d.]+ s in \d+ batches of [\d.]+ \(at most \d+\) and waited"
     assert [len(re.findall(line, ran.output)) for line in (short, waited)] == [1, len(SIZES)]
+
+
+POSTPROCESSING = """
+    def postprocess(outputs, model, processor, **kwargs):
+        ids = outputs[0][kwargs["input_length"]:].tolist()
+        return "(0.2, 0.15)" if sum(ids) % 2 else f"token {ids[0]}"
+"""
+
+
+@pytest.mark.parametrize("form", ["bundle", "csv"])
+def test_replies_of_a_postprocess_function_come_back_without_the_function(form, stage, lively):
+    stage.module(POSTPROCESSING)
+    function = {"postprocess_function": "mymodel.postprocess"}
+    ran = stage.evaluate({"m": entry(lively["qwen2_5_vl"], **function)}, data=OF_ALL)
+    assert ran.code == 0, ran.output
+    before = load_run(stage.folder()).samples
+    assert {*before["verdict"]} == {"hit", "unparsed"}
+    there = stage.home / "there"
+    there.mkdir()
+    for name, file in (("bundle", "m.zip"), (form, "answers")):
+        exported = evaluate("--export", name, stage.folder(), "--output", file, cwd=there)
+        assert exported.code == 0, exported.output
+        assert "in a folder with" not in exported.output
+    with zipfile.ZipFile(there / "m.zip") as archive:
+        archive.extract("config.json", there)
+        assert "| `mymodel.postprocess` (has made the replies" in archive.read("HOW.md").decode()
+    command = ("--config", "config.json", "--import", "answers", "--no-report")
+    imported = evaluate(*command, cwd=there, env={"LMUData": str(stage.root)})
+    assert imported.code == 0, imported.output
+    after = load_run(next((there / "outputs").glob("*/I*"))).samples
+    for column in ("key", "verdict", "prediction"):
+        assert [*after[column]] == [*before[column]]
 
 
 DYING = """

@@ -15,7 +15,8 @@ status, verdict, hit         "ok" | "refused" | "failed" | "missing" (an import 
                              "hit" | "miss" | "unparsed", None without an answer; 1 or 0, as the
                              score counts it
 prediction, raw, reasoning   the reply as it was parsed (or what is shown for a failed request), the
-                             reply as it came where that differs, the thinking that came with it
+                             reply as it came where that differs (None: an imported point has no
+                             reply, and `prediction` is the point), the thinking that came with it
 image_digest                 of the image's content as the model was asked about it (logs of earlier
                              versions have none)
 prompt                       messages as shown to the model, images without value
@@ -60,7 +61,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Benchmark, Facts, Record, repeat_of
-from utils.scoring.scorer import ScoredSample
+from utils.scoring.scorer import POINT, ScoredSample
 from utils.scoring.sheets import Together, open_lines, open_sheet
 from utils.store.records import SIZES, user_error_fields
 from utils.store.strict_json import to_json
@@ -90,8 +91,10 @@ def facts_of(record: Record, scored: ScoredSample, *, has_repeats: bool = False)
         "error": error and {name: error.get(name) for name in ("class", "message")},
         "fingerprint": record.get("fingerprint"),
     }
-    if record.get("raw") not in (None, scored.prediction):
-        facts["raw"] = record["raw"]
+    response = record.get("raw")
+    is_point_alone = response is None and POINT in record  # the prediction is made of the point
+    if is_point_alone or response not in (None, scored.prediction):
+        facts["raw"] = response
     for name in (
         "image_digest",
         "reasoning",

@@ -23,8 +23,6 @@ from utils.exchange.export.rows import (
     id_of,
     is_answered,
     is_resized,
-    reply_of,
-    response_of,
 )
 from utils.exchange.export.run import ExportedRun, ExportedSet
 from utils.exchange.files import MOST_SHEET_BYTES
@@ -81,8 +79,10 @@ python evaluate.py --config {folder}/config.json --import {file}
 
 
 def takes(dataset: ExportedSet) -> bool:
-    """Whether a data set has answers that can be read again; episodes have none."""
-    return dataset.level not in ACTING
+    """Whether a data set has answers that can be read again: clicks, or single replies."""
+    has_clicks = any("declined" in facts for facts in dataset.samples)
+    is_read_alone = has_clicks or not dataset.has_follow_up
+    return dataset.level not in ACTING and is_read_alone
 
 
 def file_name(run: ExportedRun) -> str:
@@ -142,17 +142,17 @@ def _rows(dataset: ExportedSet) -> Iterator[dict[str, Any]]:
         row |= {
             "image": facts.get("image"),
             "instruction": facts.get("text"),
-            "reply": reply_of(facts),
+            "reply": dataset.reply_of(facts),
             "point_frac": facts.get("point_frac"),
             "verdict": facts.get("verdict"),
             "status": "answered" if is_answered(facts) else str(facts["status"]),
             "finish_reason": facts.get("finish_reason"),
         }
-        row |= _seldom(facts)
+        row |= _seldom(facts, dataset)
         yield row
 
 
-def _seldom(facts: Facts) -> dict[str, Any]:
+def _seldom(facts: Facts, dataset: ExportedSet) -> dict[str, Any]:
     """The fields that only few rows have."""
     values: dict[str, Any] = {
         "error": error_of(facts),
@@ -165,8 +165,8 @@ def _seldom(facts: Facts) -> dict[str, Any]:
         values |= {name: facts.get(name) for name in ("sent_wh", "seen_wh")}
     if repeat_of(facts["key"]) > 1:
         values["repeat"] = repeat_of(facts["key"])
-    if facts.get("zoom"):
-        values["reply_to_crop"] = response_of(facts)
+    if dataset.reply_of(facts) is None:  # the point counts
+        values["reply_to_crop" if facts.get("zoom") else "last_reply"] = dataset.response_of(facts)
         values["refused"] = facts.get("declined")
     return {name: value for name, value in values.items() if value}
 
@@ -230,11 +230,18 @@ def _config(run: ExportedRun) -> dict[str, Any]:
         "parse_function": _without_empty(
             {dataset.name: run.parse_function(dataset) for dataset in run.sets}
         ),
-        "postprocess_function": _of_all(run, "postprocess_function"),
+        "postprocess_function": _postprocess_function(run),
         "kwargs": _of_all(run, "kwargs"),
     }
     data = {dataset.name: _set_settings(run, dataset) for dataset in run.sets}
     return {"model": {run.model: _without_empty(model)}, "data": data}
+
+
+def _postprocess_function(run: ExportedRun) -> Any:
+    """The function that makes replies; None for a checkpoint, of which replies are exported."""
+    if all(dataset.is_of_checkpoint for dataset in run.sets):
+        return None
+    return _of_all(run, "postprocess_function")
 
 
 def _of_all(run: ExportedRun, key: str) -> Any:
@@ -304,6 +311,8 @@ def _function_row(run: ExportedRun, dataset: ExportedSet) -> str:
     if not run.scoring_config(dataset):
         usual = "unknown", "unknown"
     texts = [f"`{cell}`" if cell else other for cell, other in zip(cells, usual, strict=True)]
+    if dataset.is_of_checkpoint and cells[1]:
+        texts[1] += " (has made the replies of this file; not called again)"
     return f"| {' | '.join([dataset.name, *texts])} |"
 
 
@@ -312,9 +321,10 @@ def _files_of_user(run: ExportedRun) -> list[str]:
     files: dict[str, None] = {}
     for dataset in run.sets:
         section = _data_section(run, dataset)
+        postprocess = run.scoring_entry(dataset).get("postprocess_function")
         dotted_paths = [
             run.parse_function(dataset),
-            run.scoring_entry(dataset).get("postprocess_function"),
+            None if dataset.is_of_checkpoint else postprocess,
             section.get("benchmark"),
             *(section.get("audits") or ()),
         ]

@@ -15,7 +15,6 @@ from utils.exchange.export.rows import (
     error_of,
     id_of,
     is_answered,
-    reply_of,
     size_of,
     snapped,
 )
@@ -43,10 +42,9 @@ PLATFORM_PREFIX, MAC = "os_", {"mac": "macos"}  # "os_mac" is "macos" there
 
 
 def takes(dataset: ExportedSet) -> bool:
-    """Whether ClawGUI has the table, and each row has one reply and no second look."""
+    """Whether ClawGUI has the table, and each row has one reply that is readable alone."""
     is_single = dataset.entry.get("repeats", 1) == 1
-    has_crops = any(facts.get("zoom") for facts in dataset.samples)
-    return dataset.table in TABLES and is_single and not has_crops
+    return dataset.table in TABLES and is_single and dataset.has_replies_alone
 
 
 def file_name(run: ExportedRun) -> str:
@@ -61,7 +59,7 @@ def content(run: ExportedRun) -> bytes:
     lines = []
     for facts in dataset.samples:
         row = _row(facts, table)
-        row[_model_type(run) + REPLY] = reply_of(facts) or ""
+        row[_model_type(run) + REPLY] = dataset.reply_of(facts) or ""
         if not is_answered(facts):
             row["error"] = error_of(facts)
         if run.imported is not None:

@@ -1,7 +1,8 @@
 """A log of inspect_ai, which its viewer, Scout and data frames read; needs the package.
 
 Source: UKGovernmentBEIS/inspect_ai @ 499e615, log version 2. Repeats of a question are epochs. A
-reply to a second look at a crop says nothing by itself, so runs with such looks are no logs.
+reply to a second request says nothing by itself, so runs with such requests are no logs. Nor are
+imported points without replies.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from utils.contracts import Facts, repeat_of
 from utils.errors import UserError
-from utils.exchange.export.rows import error_of, id_of, is_answered, reply_of
+from utils.exchange.export.rows import error_of, id_of, is_answered
 from utils.exchange.export.run import ExportedRun, ExportedSet
 from utils.protocol import ACTING, IMPORTED, SINGLE
 
@@ -27,9 +28,8 @@ STOP_REASONS = {"stop": "stop", "length": "max_tokens", "content_filter": "conte
 
 
 def takes(dataset: ExportedSet) -> bool:
-    """Whether each sample has a reply that is readable alone: no episode, no second look."""
-    has_crops = any(facts.get("zoom") for facts in dataset.samples)
-    return dataset.level not in ACTING and not has_crops
+    """Whether each answer is a reply that is readable alone: no episode, no second look."""
+    return dataset.level not in ACTING and dataset.has_replies_alone
 
 
 def file_name(run: ExportedRun) -> str:
@@ -92,7 +92,7 @@ def _log(run: ExportedRun, dataset: ExportedSet) -> dict[str, Any]:
 
 
 def _sample(facts: Facts, model: str, dataset: ExportedSet) -> dict[str, Any]:
-    reply = reply_of(facts) or ""
+    reply = dataset.reply_of(facts) or ""
     messages = _messages(facts)
     sample: dict[str, Any] = {
         "id": id_of(facts),

@@ -16,22 +16,6 @@ def is_answered(facts: Facts) -> bool:
     return bool(facts["status"] == Status.OK)
 
 
-def response_of(facts: Facts) -> str | None:
-    """The response as it came; None without an answer, or where a point alone is known."""
-    if not is_answered(facts):
-        return None
-    response = facts.get("raw", facts.get("prediction"))
-    return response if isinstance(response, str) else None
-
-
-def reply_of(facts: Facts) -> str | None:
-    """A response that says by itself what was answered.
-
-    That of a second look at a crop does not: its numbers are those of the crop.
-    """
-    return None if facts.get("zoom") else response_of(facts)
-
-
 def error_of(facts: Facts) -> str:
     """The reason for a missing answer; "" where there is an answer."""
     if is_answered(facts):

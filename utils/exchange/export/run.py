@@ -11,7 +11,14 @@ from utils.contracts import Facts
 from utils.errors import UserError
 from utils.exchange.export.rows import is_answered
 from utils.findings import BESIDE_THE_SCORE, findings_in, is_warning
-from utils.protocol import IMPORTED, MADE_ELSEWHERE, SINGLE, official_figures, official_text
+from utils.protocol import (
+    FOLLOW_UP,
+    IMPORTED,
+    MADE_ELSEWHERE,
+    SINGLE,
+    official_figures,
+    official_text,
+)
 from utils.store.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scorings
 from utils.store.find import find_run, is_import
 from utils.store.folder import safe_name
@@ -39,6 +46,8 @@ class ExportedSet:
     Attributes:
         entry: of the manifest.
         samples: their facts, in file order.
+        is_of_checkpoint: a model in this process has answered, whose postprocess function reads
+            token ids.
     """
 
     name: str
@@ -48,6 +57,44 @@ class ExportedSet:
     analysis: Mapping[str, Any]
     scores: Mapping[str, Any]
     samples: Sequence[Facts]
+    is_of_checkpoint: bool
+
+    def response_of(self, facts: Facts) -> str | None:
+        """The response as it came; None without an answer, or where a point alone is known.
+
+        That of a checkpoint is the reply after the postprocess function: nobody can call this
+        function again without the token ids.
+        """
+        if not is_answered(facts):
+            return None
+        response = facts.get("prediction")
+        if not self.is_of_checkpoint:
+            response = facts.get("raw", response)
+        return response if isinstance(response, str) else None
+
+    def reply_of(self, facts: Facts) -> str | None:
+        """A response that says by itself where the click was.
+
+        That of a second look at a crop does not: its numbers are those of the crop. Nor does that
+        of a second request: the parse function may have read the earlier replies.
+        """
+        is_click = "declined" in facts  # letters and actions have no point in their place
+        if facts.get("zoom") or (self.has_follow_up and is_click):
+            return None
+        return self.response_of(facts)
+
+    @property
+    def has_follow_up(self) -> bool:
+        """Whether a function of the user's has asked again after a reply."""
+        return bool(self.entry.get("protocol") == FOLLOW_UP)
+
+    @property
+    def has_replies_alone(self) -> bool:
+        """Whether each answer is one reply, which says by itself what was answered."""
+        answered = filter(is_answered, self.samples)
+        return not self.has_follow_up and all(
+            self.reply_of(facts) is not None for facts in answered
+        )
 
     @property
     def table(self) -> str:
@@ -250,6 +297,7 @@ def _is_named(scored: ScoredFiles, name: str) -> bool:
 
 def _set_of(scored: ScoredFiles, manifest: Mapping[str, Any]) -> ExportedSet:
     entry = (manifest.get("datasets") or {}).get(scored.dataset) or {}
+    scored_entry = scoring_entry(manifest, scored.dataset) or model_entry(manifest)
     return ExportedSet(
         name=scored.dataset,
         level=scored.level,
@@ -258,4 +306,5 @@ def _set_of(scored: ScoredFiles, manifest: Mapping[str, Any]) -> ExportedSet:
         analysis=scored.analysis,
         scores=scored.scores,
         samples=list(scored.facts()),
+        is_of_checkpoint=scored_entry.get("imp_type") == "transformers",
     )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from utils.contracts import Facts, repeat_of
-from utils.exchange.export.rows import error_of, id_of, reply_of
+from utils.exchange.export.rows import error_of, id_of
 from utils.exchange.export.run import ExportedRun, ExportedSet
 from utils.protocol import IMPORTED
 from utils.store.strict_json import to_json
@@ -45,7 +45,7 @@ def content(run: ExportedRun) -> bytes:
     writer.writeheader()
     for dataset in run.sets:
         for facts in dataset.samples:
-            row = _row(facts) | {"model": run.model, "dataset": dataset.name}
+            row = _row(facts, dataset) | {"model": run.model, "dataset": dataset.name}
             row["origin"] = "" if run.imported is None else IMPORTED
             writer.writerow({name: _cell(value) for name, value in row.items()})
     return text.getvalue().encode("utf-8-sig", "backslashreplace")
@@ -56,7 +56,7 @@ def next_steps(_run: ExportedRun, _path: str) -> Sequence[str]:
     return ()
 
 
-def _row(facts: Facts) -> dict[str, Any]:
+def _row(facts: Facts, dataset: ExportedSet) -> dict[str, Any]:
     usage = facts.get("usage") or {}
     names = (
         *("image", "platform", "app", "split", "kind", "status", "verdict", "hit", "point_frac"),
@@ -67,7 +67,7 @@ def _row(facts: Facts) -> dict[str, Any]:
         "id": id_of(facts),
         "repeat": repeat_of(facts["key"]),
         "instruction": facts.get("text"),
-        "reply": reply_of(facts),
+        "reply": dataset.reply_of(facts),
         "prompt_tokens": usage.get("prompt_tokens"),
         "completion_tokens": usage.get("completion_tokens"),
         "error": error_of(facts),

@@ -17,8 +17,6 @@ from utils.exchange.export.rows import (
     id_of,
     is_answered,
     point_px_of,
-    reply_of,
-    response_of,
 )
 from utils.exchange.export.run import ExportedRun, ExportedSet
 from utils.protocol import MADE_ELSEWHERE
@@ -75,10 +73,10 @@ def next_steps(run: ExportedRun, _path: str) -> Sequence[str]:
 def rows_of(dataset: ExportedSet) -> list[dict[str, Any]]:
     """The rows, in the order of the table."""
     language = "cn" if dataset.table == CHINESE else "en"
-    return [_row(facts, language) for facts in dataset.samples]
+    return [_row(facts, dataset, language) for facts in dataset.samples]
 
 
-def _row(facts: Facts, language: str) -> dict[str, Any]:
+def _row(facts: Facts, dataset: ExportedSet, language: str) -> dict[str, Any]:
     row = {
         "id": id_of(facts),
         "img_path": facts.get("image"),
@@ -92,7 +90,7 @@ def _row(facts: Facts, language: str) -> dict[str, Any]:
         "ui_type": facts.get("kind"),
         "task_filename": f"{facts.get('app')}_{facts.get('platform')}",
         "pred": point_px_of(facts),
-        "raw_response": _response(facts),
+        "raw_response": _response(facts, dataset),
         "bbox": box_px_of(facts),
         "correctness": _correctness(facts),
     }
@@ -101,12 +99,12 @@ def _row(facts: Facts, language: str) -> dict[str, Any]:
     return row
 
 
-def _response(facts: Facts) -> Any:
+def _response(facts: Facts, dataset: ExportedSet) -> Any:
     """The reply; of two looks an object with both, as neither says alone what was answered."""
     zoom = facts.get("zoom")
     if not zoom:
-        return reply_of(facts)
-    return {"first_look": zoom.get("first_reply"), "second_look": response_of(facts)}
+        return dataset.reply_of(facts)
+    return {"first_look": zoom.get("first_reply"), "second_look": dataset.response_of(facts)}
 
 
 def _correctness(facts: Facts) -> str:

@@ -38,6 +38,7 @@ BOX = ("bbox", "box", "bbox_xyxy")
 SIZE = ("image_size", "img_size", "image_wh")
 POINT_PX = "point_px"  # columns whose names say the frame
 POINT_FRAC = "point_frac"
+DECLINED = ("refused", "declined")  # true: the model said that the element is not there
 
 
 def recognise(first_rows: Sequence[Row]) -> bool:
@@ -57,7 +58,7 @@ def rows(file: RowFile) -> Iterator[Answer]:
 
 
 def answer_of(line: int, row: Row, *, is_sheet: bool = False) -> Answer:
-    """The answer of a plain row; an empty cell is an empty reply."""
+    """The answer of a plain row; an empty cell is an empty reply, and beside a point none."""
     reply_column = next((name for name in REPLY if name in row), None)
     value = row.get(reply_column) if reply_column else None
     point, frame = _point_of(row)
@@ -65,6 +66,8 @@ def answer_of(line: int, row: Row, *, is_sheet: bool = False) -> Answer:
     error = error_text(row.get("error"))
     if reply is None and reply_column and point is None and not isinstance(value, Mapping):
         reply = ""
+    elif reply == "" and point is not None:  # an empty cell beside a point
+        reply = None
     options = literal(row.get("options"))
     verdict = row.get("correct", row.get("correctness"))
     return Answer(
@@ -89,7 +92,7 @@ def answer_of(line: int, row: Row, *, is_sheet: bool = False) -> Answer:
 
 def _point_of(row: Row) -> tuple[Point | None, Frame | None]:
     """The point of a row and its frame; None where no column says it."""
-    if row.get("refused") is True:
+    if any(str(row.get(name)) == "True" for name in DECLINED):
         return (-1.0, -1.0), Frame.PIXELS
     if (point := point_of(row.get(POINT_FRAC))) is not None:
         return point, Frame.FRACTIONS
