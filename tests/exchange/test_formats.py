@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.exchange.answers_here import (
 )
 from tests.support import import_replay
 from utils import PROJECT
+from utils.exchange.files import FIRST_ROWS
 from utils.exchange.sources import open_import
 
 EXCHANGE = PROJECT.parent / "shared" / "exchange"
@@ -63,6 +65,17 @@ def test_a_format_is_told_by_the_keys_of_its_rows(name, tmp_path):
     file = tmp_path / "answers"  # its name says nothing
     file.write_text(json.dumps(ROWS[name]), "utf-8")
     assert [source.format_name for source in open_import(file, "").sources] == [name]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_later_row_may_lack_any_column(name, tmp_path):
+    content = ROWS[name]
+    row = content["details"][0] if "details" in content else content
+    file = write_lines(tmp_path / "answers.jsonl", [row] * FIRST_ROWS + [{"other": 1}])
+    (source,) = open_import(file, "").sources
+    *_, last = source.answers()
+    assert (source.format_name, last.line) == (name, FIRST_ROWS + 1)
+    assert last.is_empty
 
 
 def test_a_file_in_no_known_format_is_told_what_each_format_needs(tmp_path, root):
@@ -126,6 +139,94 @@ def test_windows_line_ends_a_byte_order_mark_and_gzip_change_nothing(packed, tmp
     file.write_bytes(gzip.compress(content) if packed else content)
     assert imported(tmp_path, root, file).code == 0
     assert counts_of(import_folder(tmp_path))["right"] == 6
+
+
+@pytest.mark.parametrize(
+    "row_bytes", [0, 20_000]
+)  # the end is in the first chunk, or far behind it
+def test_a_file_that_ends_within_a_letter_loses_its_last_line_alone(row_bytes, tmp_path, root):
+    rows = plain_rows(root, note="x" * row_bytes)
+    file = write_lines(tmp_path / "answers.jsonl", rows)
+    whole = file.read_bytes()
+    file.write_bytes(whole + '{"id": 4, "reply": "caf\u00e9'.encode()[:-1])
+    result = imported(tmp_path, root, file)
+    assert result.code == 1
+    assert "without a whole JSON object in UTF-8 (line 7), skipped" in result.stdout
+    assert counts_of(import_folder(tmp_path))["right"] == 6
+    (copy,) = (import_folder(tmp_path) / "source").iterdir()
+    assert gzip.decompress(copy.read_bytes()) == file.read_bytes()
+
+
+def test_an_item_of_a_list_with_bytes_of_another_encoding_is_skipped(tmp_path, root):
+    rows = plain_rows(root)
+    rows[4]["reply"] += " \u00e9"
+    file = tmp_path / "answers.json"
+    file.write_bytes(json.dumps(rows, ensure_ascii=False).encode("latin-1"))
+    result = imported(tmp_path, root, file)
+    assert result.code == 1
+    assert "(line 5), skipped" in result.stdout
+    assert counts_of(import_folder(tmp_path))["missing"] == 1
+
+
+@pytest.mark.parametrize("cell", ["x", "x" * 70_000])
+def test_a_table_in_another_encoding_is_refused_by_its_line(cell, tmp_path, root):
+    file = tmp_path / "answers.csv"
+    lines = ["id,reply", f"0,{cell}", "1,caf\u00e9"]
+    file.write_text("\n".join(lines), "latin-1")
+    result = imported(tmp_path, root, file, "--data", "GUIElementGrounding")
+    assert result.code == 2
+    assert "answers.csv: line 3 is no text in UTF-8; save the table as UTF-8" in result.stderr
+
+
+ANSWERS = "GUIElementGrounding_answers.jsonl"
+
+
+def write_bundle(path, files):
+    """An archive of answers to data sets, by their names; a text stands as it is."""
+    names = {dataset: f"{dataset}_answers.jsonl" for dataset in files}
+    manifest = {"data": {dataset: {"answers": name} for dataset, name in names.items()}}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("manifest.json", json.dumps(manifest))
+        for dataset, rows in files.items():
+            lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+            archive.writestr(names[dataset], "\n".join(lines))
+    return path
+
+
+def test_a_damaged_archive_is_named_without_a_traceback(tmp_path, root):
+    rows = plain_rows(root, verdict="hit", status="answered")
+    file = write_bundle(tmp_path / "bundle.zip", {"GUIElementGrounding": rows})
+    file.write_bytes(file.read_bytes().replace(RIGHT.encode(), WRONG.encode().ljust(len(RIGHT))))
+    result = imported(tmp_path, root, file)
+    assert result.code == 2
+    assert f"{ANSWERS} cannot be read: Bad CRC-32" in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_torn_lines_of_a_bundle_are_counted_once_and_in_their_own_file(tmp_path, root):
+    rows = plain_rows(root, verdict="hit", status="answered")
+    files = {"GUIElementGrounding": [rows[0], '{"id": 1, "re', "[]"], "AITZ": rows[:1]}
+    imported_bundle = open_import(write_bundle(tmp_path / "bundle.zip", files), "")
+    for source in imported_bundle.sources:
+        for _ in range(2):
+            assert len([*source.answers()]) == 1
+    assert [[*source.torn] for source in imported_bundle.sources] == [[2, 3], []]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b'{"a": 1}', "expected a list of ids, or an object with lists of ids"),
+        (b"caf\xe9", "is no text in UTF-8"),
+        (b"[1,", "is broken JSON"),
+    ],
+)
+def test_a_wrong_order_of_samples_is_refused(content, problem, tmp_path, root):
+    file = write_lines(tmp_path / "a.jsonl", plain_rows(root))
+    (tmp_path / "order").write_bytes(content)
+    result = imported(tmp_path, root, file, "--import-order", "order")
+    assert result.code == 2
+    assert f"--import-order order: {problem}" in result.stderr
 
 
 def test_a_csv_of_points_wants_their_frame(tmp_path, root):

@@ -1,7 +1,8 @@
 """Opens files of answers: JSON in its forms, CSV, spreadsheets; plain or packed with gzip.
 
 The kind of a file is told by its content. A file comes from somebody else, so nothing in it is
-run, no path in it is opened, links are not followed, and each size has a limit.
+run, no path in it is opened, links are not followed, and each size has a limit. Rows of JSON with
+bytes that are no text are no rows: where a program was killed, a file may end within a letter.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import stat
 import zipfile
 import zlib
@@ -33,6 +35,9 @@ LISTS = ("details", "samples", "steps")  # keys of the rows in a file that is on
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 WORKBOOK = "xl/workbook.xml"
 BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+NO_TEXT = re.compile("[\udc80-\udcff]")  # bytes that are no UTF-8, as `text_of` reads them
+UNREADABLE = (OSError, EOFError, zlib.error, zipfile.BadZipFile, UnicodeDecodeError)
+"""Errors of files that are damaged behind their beginning."""
 
 Row = dict[str, Any]
 NumberedRow = tuple[int, Row]
@@ -45,7 +50,7 @@ class RowFile:
     Attributes:
         kind: "lines" (JSON lines), "list" (a JSON list), one of `LISTS` (the key of the rows in a
             JSON object), "table" (CSV or TSV), "sheet" (xlsx), "zip" (any other archive).
-        torn: the numbers of lines that are no JSON; known once the rows were read.
+        torn: the numbers of lines that are no JSON or no text; known once the rows were read.
         head: what stands before the rows of a JSON object.
     """
 
@@ -77,7 +82,7 @@ class RowFile:
                 yield row
         except RecursionError:
             raise UserError(f"{self.name}: its JSON is nested too deeply") from None
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+        except UNREADABLE as error:
             raise UserError(f"{self.name}: cannot be read: {error}") from None
 
 
@@ -150,10 +155,10 @@ def _opened(path: Path, name: str) -> Iterator[io.BufferedReader]:
 
 @contextmanager
 def text_of(path: Path, name: str) -> Iterator[_Lines]:
-    """The text of a file, line by line."""
+    """The text of a file, line by line; bytes that are no text are left in it for `NO_TEXT`."""
     with _opened(path, name) as file:
         encoding = BOMS.get(file.peek(2)[:2], "utf-8-sig")
-        yield _Lines(io.TextIOWrapper(file, encoding, newline=""), name)
+        yield _Lines(io.TextIOWrapper(file, encoding, "surrogateescape", newline=""), name)
 
 
 @dataclass
@@ -190,6 +195,8 @@ def _text_file(path: Path, name: str, lines: _Lines) -> RowFile:
         return RowFile(path, name, "list")
     if not beginning.startswith("{"):
         head = beginning.partition("\n")[0]
+        if NO_TEXT.search(head):
+            raise UserError(f"{name}: is neither text nor a spreadsheet")
         if "\t" not in head and "," not in head:
             raise UserError(
                 f"{name}: is not a file of answers; expected JSON, JSON lines, CSV, TSV or xlsx"
@@ -210,10 +217,10 @@ def _text_file(path: Path, name: str, lines: _Lines) -> RowFile:
 def _is_row(line: str) -> bool:
     """Whether a line is a row: a whole JSON object without a list of rows in it."""
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        row = row_of(line)
+    except RecursionError:
         return False
-    return isinstance(row, dict) and not any(isinstance(row.get(key), list) for key in LISTS)
+    return row is not None and not any(isinstance(row.get(key), list) for key in LISTS)
 
 
 def _kind_of_archive(path: Path, name: str) -> str:
@@ -233,14 +240,22 @@ def _json_lines(file: RowFile) -> Iterator[NumberedRow]:
         for line in lines:
             if not line.strip():
                 continue
-            try:
-                row = json.loads(line)
-            except ValueError:
-                row = None
-            if isinstance(row, dict):
-                yield lines.number, row
-            else:
+            row = row_of(line)
+            if row is None:
                 file.torn.append(lines.number)
+            else:
+                yield lines.number, row
+
+
+def row_of(line: str) -> Row | None:
+    """The JSON object of a line; None: it is none, or has bytes that are no text."""
+    if NO_TEXT.search(line):
+        return None
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) else None
 
 
 def _json_items(file: RowFile) -> Iterator[NumberedRow]:
@@ -256,7 +271,7 @@ def _json_items(file: RowFile) -> Iterator[NumberedRow]:
         while reader.peek() != "]":
             number += 1
             item = reader.value()
-            if isinstance(item, dict):
+            if isinstance(item, dict) and not reader.has_no_text:
                 yield number, item
             else:
                 file.torn.append(number)
@@ -283,6 +298,7 @@ class _JsonReader:
     def __init__(self, lines: _Lines, name: str) -> None:
         self._lines, self._name = lines, name
         self._text, self._at, self._is_whole = "", 0, False
+        self.has_no_text = False  # the last value had bytes that are no text
         self._decoder = json.JSONDecoder()
 
     def peek(self) -> str:
@@ -308,6 +324,7 @@ class _JsonReader:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
                 if end < len(self._text) or self._is_whole:  # a number may go on
+                    self.has_no_text = bool(NO_TEXT.search(self._text, self._at, end))
                     self._at = end
                     return value
                 problem = "it ends too early"
@@ -347,11 +364,25 @@ def _table_rows(file: RowFile) -> Iterator[NumberedRow]:
     csv.field_size_limit(MOST_ROW_BYTES)
     with text_of(file.path, file.name) as lines:
         try:
-            for row in csv.DictReader(lines, delimiter=file.delimiter):
+            for row in csv.DictReader(_as_text(lines), delimiter=file.delimiter):
                 row.pop(None, None)  # type: ignore[call-overload]  # more cells than the head has
                 yield lines.number, dict(row)
         except csv.Error as error:
             raise UserError(f"{file.name}: line {lines.number}: {error}") from None
+
+
+def _as_text(lines: _Lines) -> Iterator[str]:
+    """Yield lines.
+
+    Raises:
+        UserError: one has bytes that are no text.
+    """
+    for line in lines:
+        if NO_TEXT.search(line):
+            raise UserError(
+                f"{lines.name}: line {lines.number} is no text in UTF-8; save the table as UTF-8"
+            )
+        yield line
 
 
 def _sheet_rows(file: RowFile) -> Iterator[NumberedRow]:

@@ -308,7 +308,7 @@ def _in_words(numbers: Sequence[int]) -> str:
 def torn_lines(torn: Mapping[str, Sequence[int]]) -> list[str]:
     """Lines of files that are no rows, in words."""
     return [
-        f"torn: {counted(len(numbers), 'line')} of {name} without a whole JSON object "
+        f"torn: {counted(len(numbers), 'line')} of {name} without a whole JSON object in UTF-8 "
         f"({'line' if len(numbers) == 1 else 'lines'} {_in_words(numbers)}), skipped"
         for name, numbers in torn.items()
         if numbers

@@ -12,7 +12,14 @@ from typing import Any
 
 from utils.errors import UserError
 from utils.exchange.answers import Answer
-from utils.exchange.files import RowFile, refuse_unusual, row_file, text_of
+from utils.exchange.files import (
+    NO_TEXT,
+    UNREADABLE,
+    RowFile,
+    refuse_unusual,
+    row_file,
+    text_of,
+)
 from utils.exchange.formats import WORLDS, Format, bundle, format_named, format_of
 from utils.exchange.formats.own import rows_of
 from utils.exchange.worlds import folders_of, world_of
@@ -145,7 +152,7 @@ def _import_of_file(path: Path, name: str, format_name: str) -> Import:
     if file_format is bundle and file.kind == "zip":
         manifest = bundle.read_manifest(file)
         sources = [
-            _source(path, name or part, file_format, file, dataset, part)
+            _source(path, name or part, file_format, replace(file, torn=[]), dataset, part)
             for dataset, part in manifest.answer_files.items()
         ]
         return Import(
@@ -190,18 +197,22 @@ def read_order(path: Path | None) -> list[str]:
     try:
         with text_of(path, str(path)) as lines:
             text = lines.text.read(64 * MOST_ORDER)
-    except (OSError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise UserError(f"--import-order {path}: cannot be read: {error}") from None
-    if text.lstrip()[:1] in ("[", "{"):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"--import-order {path}: is broken JSON: {error}") from None
-        values = (
-            value if isinstance(value, list) else [item for ids in value.values() for item in ids]
+    if NO_TEXT.search(text):
+        raise UserError(f"--import-order {path}: is no text in UTF-8")
+    if text.lstrip()[:1] not in ("[", "{"):
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"--import-order {path}: is broken JSON: {error}") from None
+    lists = [value] if isinstance(value, list) else [*value.values()]
+    if not all(isinstance(ids, list) for ids in lists):
+        raise UserError(
+            f"--import-order {path}: expected a list of ids, or an object with lists of ids"
         )
-        return [_id_of(item) for item in values]
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    return [_id_of(item) for ids in lists for item in ids]
 
 
 def _id_of(item: Any) -> str:

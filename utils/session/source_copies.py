@@ -35,7 +35,10 @@ def copy_sources(folder: Path, paths: Sequence[Path], secrets: SecretFilter) -> 
             target.mkdir(parents=True, exist_ok=True)
             prefix = f"{number}_" if len(paths) > 1 else ""
             name = f"{prefix}{path.name.removesuffix('.gz')}.gz"
-            with text_of(path, str(path)) as lines, gzip.open(target / name, "wt") as copy:
+            with (
+                text_of(path, str(path)) as lines,
+                gzip.open(target / name, "wt", errors="surrogateescape") as copy,  # torn lines, too
+            ):
                 for line in lines:
                     copy.write(secrets.clean(line))
         except (UserError, OSError, UnicodeError) as error:

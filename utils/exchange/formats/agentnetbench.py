@@ -29,5 +29,5 @@ def rows(file: RowFile) -> Iterator[Answer]:
         yield Answer(
             line=line,
             ids=(f"episode_{task}_screenshot_{line - 1}",),
-            reply=reply_of(row["raw_response"]),
+            reply=reply_of(row.get("raw_response")),
         )

@@ -14,7 +14,7 @@ from typing import Any
 
 from utils.errors import UserError
 from utils.exchange.answers import Answer
-from utils.exchange.files import MOST_ROW_BYTES, Row, RowFile, check_archive
+from utils.exchange.files import MOST_ROW_BYTES, UNREADABLE, Row, RowFile, check_archive, row_of
 from utils.exchange.formats import plain
 from utils.exchange.formats.reading import size_of
 
@@ -27,6 +27,7 @@ LONGEST_NAME = 200  # of a model
 FORM = "mmbench-gui-bundle"
 VERDICTS = {"hit": True, "miss": False, "unparsed": False}
 NOT_ANSWERED = ("failed", "refused", "missing")  # a status
+BROKEN = (KeyError, ValueError, TypeError, AttributeError, RuntimeError)  # of a manifest
 
 
 def recognise(first_rows: Sequence[Row]) -> bool:
@@ -63,15 +64,15 @@ def read_manifest(file: RowFile) -> BundleManifest:
     Raises:
         UserError: the archive is not safe to read, or the manifest is broken.
     """
-    check_archive(file.path, file.name)
     try:
+        check_archive(file.path, file.name)
         with zipfile.ZipFile(file.path) as archive:
             manifest = json.loads(archive.read(MANIFEST))
         model, data = manifest.get("model"), manifest["data"]
         readers = {str(name): entry.get("reader") for name, entry in data.items()}
         limits = {str(name): entry.get("limit") for name, entry in data.items()}
         answer_files = {str(name): str(entry["answers"]) for name, entry in data.items()}
-    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (*BROKEN, *UNREADABLE) as error:
         raise UserError(f"{file.name}: {MANIFEST} is broken: {error!r}") from None
     is_name = isinstance(model, str) and model.isprintable() and len(model) <= LONGEST_NAME
     return BundleManifest(
@@ -89,21 +90,34 @@ def rows(file: RowFile) -> Iterator[Answer]:
 
 
 def archived_rows(file: RowFile, part: str) -> Iterator[Answer]:
-    """Yield the answers in one file of an archive."""
-    with zipfile.ZipFile(file.path) as archive:
-        if part not in archive.namelist():
-            raise UserError(f"{file.name}: has no {part}, which its {MANIFEST} names")
-        with io.TextIOWrapper(archive.open(part), "utf-8") as lines:
-            number = 0
-            while line := lines.readline(MOST_ROW_BYTES):
-                number += 1
-                try:
-                    row = json.loads(line)
-                except ValueError:
-                    file.torn.append(number)
-                    continue
-                if isinstance(row, dict):
-                    yield from _answers(number, row)
+    """Yield the answers in one file of an archive.
+
+    Raises:
+        UserError: the archive is damaged, or does not have the file.
+    """
+    file.torn.clear()
+    try:
+        with zipfile.ZipFile(file.path) as archive:
+            if part not in archive.namelist():
+                raise UserError(f"{file.name}: has no {part}, which its {MANIFEST} names")
+            with io.TextIOWrapper(archive.open(part), "utf-8", "surrogateescape") as lines:
+                yield from _answers_in(lines, file)
+    except RecursionError:
+        raise UserError(f"{file.name}: {part}: its JSON is nested too deeply") from None
+    except (*UNREADABLE, NotImplementedError, RuntimeError) as error:  # packed or locked otherwise
+        raise UserError(f"{file.name}: {part} cannot be read: {error}") from None
+
+
+def _answers_in(lines: io.TextIOWrapper, file: RowFile) -> Iterator[Answer]:
+    """Yield the answers in lines; others are counted in `torn`."""
+    number = 0
+    while line := lines.readline(MOST_ROW_BYTES):
+        number += 1
+        row = row_of(line)
+        if row is None:
+            file.torn.append(number)
+        else:
+            yield from _answers(number, row)
 
 
 def _answers(line: int, row: Row) -> Iterator[Answer]:

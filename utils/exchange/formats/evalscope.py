@@ -48,7 +48,7 @@ def rows(file: RowFile) -> Iterator[Answer]:
         yield Answer(
             line=line,
             ids=ids_of(metadata.get("id")),
-            prompt="\n".join(user_texts(row["messages"])),
+            prompt="\n".join(user_texts(row.get("messages"))),
             box=box_of(metadata.get("bbox_norm")),
             image_wh=size_of(metadata.get("sent_size")),
             reply=_text(reply),

@@ -14,7 +14,7 @@ from typing import Any
 
 from utils.errors import UserError
 from utils.exchange.answers import Answer
-from utils.exchange.files import MOST_ROW_BYTES, NumberedRow, Row, RowFile
+from utils.exchange.files import MOST_ROW_BYTES, UNREADABLE, NumberedRow, Row, RowFile
 from utils.exchange.formats.reading import (
     box_of,
     first_text,
@@ -86,7 +86,7 @@ def _archived(file: RowFile) -> Iterator[NumberedRow]:
                 yield number, json.loads(archive.read(part))
     except NotImplementedError:  # zstd
         yield from _by_package(file)
-    except (zipfile.BadZipFile, ValueError) as error:
+    except (*UNREADABLE, ValueError, RecursionError) as error:
         raise UserError(f"{file.name}: cannot be read: {error}") from None
 
 

@@ -37,11 +37,11 @@ def rows(file: RowFile) -> Iterator[Answer]:
         yield Answer(
             line=line,
             ids=ids_of(row.get("id")),
-            image=text_of(row["img_filename"]),
-            instruction=text_of(row["instruction"]),
+            image=text_of(row.get("img_filename")),
+            instruction=text_of(row.get("instruction")),
             box=box_of(row.get("bbox")),
             image_wh=size_of(row.get("img_size")),
-            reply=reply_of(row["raw_response"]),
+            reply=reply_of(row.get("raw_response")),
             point=point_of(row.get("pred")),
             verdict=verdict_of(row.get("correctness")),
         )

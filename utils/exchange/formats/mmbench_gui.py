@@ -33,11 +33,11 @@ def rows(file: RowFile) -> Iterator[Answer]:
         yield Answer(
             line=line,
             ids=() if is_question else ids_of(row.get("index")),
-            image=text_of(row["image_path"]),
-            instruction=text_of(row["question" if is_question else "instruction"]),
+            image=text_of(row.get("image_path")),
+            instruction=text_of(row.get("question" if is_question else "instruction")),
             options=options if isinstance(options, Mapping) else None,
             box=box_of(row.get("bbox")),
             image_wh=size_of(row.get("image_size")),
-            reply=text_of(row["prediction"]) or "",
-            damage=damage_of(row["prediction"]) if file.kind == "sheet" else "",
+            reply=text_of(row.get("prediction")) or "",
+            damage=damage_of(row.get("prediction")) if file.kind == "sheet" else "",
         )

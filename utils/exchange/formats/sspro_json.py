@@ -38,8 +38,8 @@ def rows(file: RowFile) -> Iterator[Answer]:
         yield Answer(
             line=line,
             ids=ids_of(row.get("id")),
-            image=text_of(row["img_path"]),
-            instruction=text_of(row["prompt_to_evaluate"]),
+            image=text_of(row.get("img_path")),
+            instruction=text_of(row.get("prompt_to_evaluate")),
             box=box_of(row.get("bbox")),
             reply=reply_of(row.get("raw_response")),
             point=point_of(row.get("pred")),

@@ -27,8 +27,8 @@ def rows(file: RowFile) -> Iterator[Answer]:
     for line, row in file.rows():
         yield Answer(
             line=line,
-            image=text_of(row["image_path"]),
-            instruction=text_of(row["prompt_to_evaluate"]),
+            image=text_of(row.get("image_path")),
+            instruction=text_of(row.get("prompt_to_evaluate")),
             box=box_of(row.get("bbox")),
             reply=reply_of(row.get("raw_response")),
             point=point_of(row.get("pred")),

@@ -31,9 +31,9 @@ def rows(file: RowFile) -> Iterator[Answer]:
             box = (box[0], box[1], box[0] + box[2], box[1] + box[3])
         yield Answer(
             line=line,
-            image=text_of(row["image_path"]),
-            instruction=text_of(row["question"]),
+            image=text_of(row.get("image_path")),
+            instruction=text_of(row.get("question")),
             box=box,
-            reply=text_of(row["prediction"]) or "",
-            damage=damage_of(row["prediction"]) if file.kind == "sheet" else "",
+            reply=text_of(row.get("prediction")) or "",
+            damage=damage_of(row.get("prediction")) if file.kind == "sheet" else "",
         )
