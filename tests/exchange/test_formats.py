@@ -270,12 +270,13 @@ def test_a_format_of_ones_own_is_a_function_that_yields_rows(tmp_path, root):
         ("    yield {'picture': 'a'}\n", "expected a dict with id"),
         ("    raise KeyError('x')\n    yield\n", "raised KeyError"),
         ("    return 5\n", "yields no rows"),
+        ("    yield {'id': 0, 'reply': 'r'}\n    yield None\n", "row 2 of answers.txt is None"),
     ],
 )
 def test_a_wrong_function_is_named_without_a_traceback(code, problem, tmp_path, root):
     (tmp_path / "my_format.py").write_text(f"def rows(path):\n{code}")
-    file = write_lines(tmp_path / "answers.txt", ["x"])
-    result = imported(tmp_path, root, file, "--format", "my_format.rows")
+    write_lines(tmp_path / "answers.txt", ["x"])
+    result = imported(tmp_path, root, "answers.txt", "--format", "my_format.rows")
     assert result.code == 2
     assert problem in result.stderr
     assert "Traceback" not in result.output

@@ -7,6 +7,7 @@ import os
 import pickle
 import zipfile
 from datetime import datetime
+from itertools import repeat
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from tests.exchange.answers_here import imported, plain_rows, write_lines
 from utils.errors import UserError
 from utils.exchange import files
+from utils.exchange.formats import own
 from utils.exchange.pickles import read_pickle
 from utils.exchange.worlds import read_world
 
@@ -69,6 +71,14 @@ def test_a_file_that_unpacks_without_end_is_refused(tmp_path, root, monkeypatch)
     opened = files.row_file(file)
     with pytest.raises(UserError, match="more than 1,000 rows"):
         list(opened.rows())
+
+
+def test_a_function_that_yields_rows_without_end_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(own, "MOST_ROWS", 1000)
+    file = write_lines(tmp_path / "answers.txt", ["x"])
+    rows = own.rows_of("mine.rows", lambda path: repeat({"id": 0, "reply": "r"}), file)
+    with pytest.raises(UserError, match=r"answers.txt has more than 1,000 rows"):
+        list(rows)
 
 
 def test_links_and_pipes_are_not_followed(tmp_path, root):

@@ -9,6 +9,7 @@ def rows(path):
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from utils.exchange.files import MOST_ROWS, refuse_unusual
 from utils.exchange.formats import plain
 from utils.functions.calling import call_user_function
 
+END = object()  # behind the last row; a function may well yield None
 COLUMNS = "id (or image and instruction) and reply (or x and y)"
 
 
@@ -26,15 +28,17 @@ def rows_of(dotted: str, function: Callable[..., Any], path: Path) -> Iterator[A
     """Yield the answers of a function of the user's.
 
     Raises:
-        UserError: it raised, or yields what is no row.
+        UserError: it raised, or yields what is no row, or too many rows.
     """
     refuse_unusual(path)
     try:
         rows = iter(call_user_function("format", function, path))
-        for number in range(1, MOST_ROWS + 1):
-            row = call_user_function("format", next, rows, None)
-            if row is None:
+        for number in count(1):
+            row = call_user_function("format", next, rows, END)
+            if row is END:
                 return
+            if number > MOST_ROWS:
+                raise UserError(f"--format {dotted}: {path} has more than {MOST_ROWS:,} rows")
             if not isinstance(row, Mapping) or not plain.recognise([dict(row)]):
                 columns = [*row] if isinstance(row, Mapping) else row
                 raise UserError(
