@@ -133,6 +133,21 @@ def test_points_and_verdicts_of_the_file_are_compared_before_anything_is_written
     assert (tmp_path / "outputs").exists() == (not check)
 
 
+@pytest.mark.parametrize(
+    ("body", "code", "line"),
+    [
+        ('return meta["no_such_key"]', 1, "6 x parse function raised KeyError: 'no_such_key'"),
+        ("return None", 0, "6 of 6 replies are unparsed, so the score says little"),
+    ],
+)
+def test_a_check_warns_of_a_parse_function_that_reads_nothing(tmp_path, root, body, code, line):
+    (tmp_path / "mine.py").write_text(f"def parse(response, meta):\n    {body}\n")
+    file = write_lines(tmp_path / "a.jsonl", plain_rows(root))
+    parse = "data.GUIElementGrounding.parse_function=mine.parse"
+    result = imported(tmp_path, root, file, "--data", "L2", "--check", "--set", parse)
+    assert (result.code, f"warning: GUIElementGrounding: {line}" in result.stdout) == (code, True)
+
+
 def test_each_finding_is_named_with_its_count(tmp_path, root):
     rows = plain_rows(root)
     rows[0] |= {"bbox": [1, 1, 2, 2], "image_size": [10, 10]}

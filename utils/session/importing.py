@@ -109,10 +109,10 @@ def run_import(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -
     if problems:
         raise UserError(problems)
     if options.check:
-        for one in sets:
-            _show_audit(imported, one)
+        are_read = [_show_audit(imported, one) for one in sets]
         print("\nNothing was written (--check).")
-        return SOME_FAILED if any(one.is_torn for one in sets) else DONE
+        is_clean = all(are_read) and not any(one.is_torn for one in sets)
+        return DONE if is_clean else SOME_FAILED
     return _write(imported, sets, options)
 
 
@@ -383,10 +383,14 @@ def _verdicts(evaluation: Evaluation, twice: Any) -> str:
     return " and ".join(verdicts)
 
 
-def _show_audit(imported: Import, one: ImportedSet) -> None:
-    """Print how the answers of a file compare with its own points and verdicts."""
+def _show_audit(imported: Import, one: ImportedSet) -> bool:
+    """Print how the answers of a file are read, and compare with its own points and verdicts.
+
+    Returns:
+        Whether no function of the user's failed.
+    """
     if one.gathered is None:
-        return
+        return True
     evaluation, gathered = one.evaluation, one.gathered
     samples = {sample.key: sample for sample in evaluation.data.samples}
     scorer = evaluation.scorer(skip_errors=True)
@@ -397,9 +401,13 @@ def _show_audit(imported: Import, one: ImportedSet) -> None:
     )
     for record in records:
         audit.add(record, scorer.judge(record))
-    for finding in audit.section()[FINDINGS]:
+    failures = {kind: count for kind, (count, trace) in scorer.errors.items() if trace}
+    for kind, count in failures.items():
+        print(f"warning: {evaluation.dataset}: {count} x {kind}")
+    for finding in [*scorer.findings(), *audit.section()[FINDINGS]]:
         if finding.code != ORIGIN:
             print(f"{finding.severity}: {evaluation.dataset}: {finding}")
+    return not failures
 
 
 # -- writing --------------------------------------------------------------------------------------
