@@ -7,6 +7,7 @@ import pytest
 from tests.support.mock_server import MockServer, Reply
 from tests.support.stage import KEY, L1, L2, Stage, some_right
 from tests.support.trackers import read_record, write_packages
+from utils.exchange.trackers import metric_name
 
 ALL = ("wandb", "mlflow", "tensorboard")
 PATIENCE_S = 120
@@ -32,18 +33,23 @@ def names(metrics, prefix):
     return {name.removeprefix(prefix) for name in metrics if name.startswith(prefix)}
 
 
-def test_figures_go_to_all_trackers_while_a_run_goes_on_and_after_it(tracked):
+def held_until_figures_were_sent(stage, trackers):
+    """Answers thirty requests, and the others once so many trackers were sent figures."""
     places, pause = threading.Semaphore(30), threading.Event()
 
-    def hold_until_figures_were_sent(request):
+    def answer(request):
         if not places.acquire(blocking=False):
             for _ in range(PATIENCE_S * 20):
-                if len(calls(tracked, "log")) >= len(ALL):
+                if len(calls(stage, "log")) >= trackers:
                     break
                 pause.wait(0.05)
         return some_right(request)
 
-    tracked.server.answer = hold_until_figures_were_sent
+    return answer
+
+
+def test_figures_go_to_all_trackers_while_a_run_goes_on_and_after_it(tracked):
+    tracked.server.answer = held_until_figures_were_sent(tracked, len(ALL))
     result = tracked.run("--log-to", *ALL, "--data", L2, L1)
     assert (result.code, "warning: --log-to" in result.output) == (0, False), result.output
     for tracker in ALL:
@@ -55,6 +61,8 @@ def test_figures_go_to_all_trackers_while_a_run_goes_on_and_after_it(tracked):
         assert last["step"] == 50
         assert names(last["metrics"], f"{L2}/") >= {*OFFICIAL, "n", "samples", "prompt_tokens"}
         assert (last["metrics"][f"{L2}/average"], last["metrics"][f"{L2}/n"]) == (50.0, 20)
+        requests = last["metrics"]["run/samples_per_s"] * last["metrics"]["run/wall_s"]
+        assert requests == pytest.approx(50)
         assert last["metrics"][f"{L2}/average_low"] < 50 < last["metrics"][f"{L2}/average_high"]
     assert [one["state"] for one in calls(tracked, "close")] == ["finished", "finished", ""]
     manifest = str(tracked.folder() / "manifest.json")
@@ -62,6 +70,55 @@ def test_figures_go_to_all_trackers_while_a_run_goes_on_and_after_it(tracked):
     text = (tracked.home / "record").read_text()
     assert (KEY in text, "generate_cfg.max_tokens" in text) == (False, True)
     assert tracked.folder().name in text
+
+
+FAILING_LATE = """
+    def parse(response, meta):
+        if int(meta["index"]) >= 20:
+            raise ValueError("too late")
+        return response
+"""
+
+
+def test_the_last_step_is_no_smaller_than_that_of_figures_so_far(tracked):
+    tracked.module(FAILING_LATE)
+    data = {L2: {"mode": "all"}, L1: {"mode": "all", "parse_function": "mymodel.parse"}}
+    tracked.server.answer = held_until_figures_were_sent(tracked, 1)
+    result = tracked.evaluate(tracked.model, "--log-to", "wandb", data=data)
+    assert "failed 10 times in a row" in result.output
+    sent = calls(tracked, "log")
+    steps = [one["step"] for one in sent]
+    assert len(steps) > 1 and steps == sorted(steps)
+    assert sent[-1]["metrics"][f"{L2}/average"] == 50.0
+
+
+OWN = """
+    from benchmarks.answers import AnswerBenchmark
+
+    class Colours(AnswerBenchmark):
+        folder, images = "MMBench-GUI", "offline_images"
+
+        def read_rows(self):
+            yield {"image_path": "os_web/pic0.png", "question": "Which colour?", "answer": "A"}
+
+        def is_right(self, line, answer):
+            return answer == line["answer"]
+"""
+DESKTOP, WEB = "\u684c\u9762", "\u7f51\u9875"
+
+
+def test_names_of_data_sets_in_other_scripts_stay_apart(tracked):
+    tracked.module(OWN)
+    tracked.server.answer = lambda _: Reply("A")
+    data = {name: {"benchmark": "mymodel.Colours", "mode": "all"} for name in (DESKTOP, WEB)}
+    result = tracked.evaluate(tracked.model, "--log-to", "wandb", data=data)
+    assert result.code == 0, result.output
+    names = {metric_name(name) for name in (DESKTOP, WEB)}
+    assert names == {"__-f48d3344", "__-005074b6"}
+    metrics = calls(tracked, "log")[-1]["metrics"]
+    assert {name: metrics[f"{name}/samples"] for name in names} == dict.fromkeys(names, 1)
+    [opened] = calls(tracked, "open")
+    assert {f"{name}.mode" for name in names} <= opened["told"]["config"].keys()
 
 
 def test_figures_of_a_part_have_names_of_their_own(tracked):

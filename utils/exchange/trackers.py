@@ -8,6 +8,7 @@ TensorBoard 2 (`EventFileWriter`, summaries as protocol buffers).
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import time
@@ -48,7 +49,7 @@ class Tracker(Protocol):
 
         Args:
             metrics: the figures.
-            step: how many samples had an answer then.
+            step: how many samples were finished then: with a reply, failed or refused.
         """
 
     def close(self, state: str, manifest: Path | None) -> None:
@@ -66,8 +67,14 @@ def open_tracker(name: str, run: TrackedRun) -> Tracker:
 
 
 def metric_name(name: str) -> str:
-    """Return a name that all trackers take."""
-    return _NOT_IN_A_NAME.sub("_", name)
+    """Return a name that all trackers take.
+
+    A name with letters beyond ASCII gets a hash, so that two such names stay apart.
+    """
+    cleaned = _NOT_IN_A_NAME.sub("_", name)
+    if name.isascii():
+        return cleaned
+    return f"{cleaned}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 class WandbTracker:

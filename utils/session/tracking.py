@@ -49,6 +49,7 @@ class Tracking:
         self._trackers: dict[str, Tracker] = {}
         self._folder: RunFolder | None = None
         self._total = self._finished = 0
+        self._step = 0  # the largest one so far: wandb drops figures of an earlier step
         self._next = 0.0  # figures are due when so many samples have finished
         self._began_s = time.monotonic()
         self._is_due, self._is_over = threading.Event(), threading.Event()
@@ -91,6 +92,7 @@ class Tracking:
                 self.close()
                 self._open(folder)
             metrics: dict[str, float] = {}
+            ends: list[Mapping[str, Any]] = []
             step = 0
             is_partial = len(scored) < len(folder_outcomes)
             for dataset, outcome in scored.items():
@@ -98,10 +100,10 @@ class Tracking:
                 facts = outcome.entry.facts
                 is_partial |= bool(facts["partial"])
                 metrics |= _metrics(dataset, facts, PARTIAL if facts["partial"] else "")
-                metrics |= _times(outcome.entry.end)
+                ends.append(outcome.entry.end)
                 step += facts["samples"] - facts["missing"]
             if metrics:
-                self._send(metrics, step)
+                self._send({**metrics, **_times(ends)}, step)
             self._close("partial" if is_partial else "finished")
 
     def close(self) -> None:
@@ -113,6 +115,7 @@ class Tracking:
 
     def _open(self, folder: RunFolder) -> None:
         self._folder = folder
+        self._step = 0
         run = _tracked_run(self._evaluations, folder)
         for name in self._names:
             try:
@@ -123,9 +126,10 @@ class Tracking:
                 print(f"figures go to {name}: {self._trackers[name].where}")
 
     def _send(self, metrics: Mapping[str, float], step: int) -> None:
+        self._step = max(self._step, step)
         for name, tracker in [*self._trackers.items()]:
             try:
-                tracker.log(metrics, step)
+                tracker.log(metrics, self._step)
             except Exception as error:  # noqa: BLE001  likewise
                 self._warn(name, error)
                 del self._trackers[name]
@@ -233,7 +237,7 @@ def _tracked_run(evaluations: Sequence[Evaluation], folder: RunFolder) -> Tracke
         begin = LogOfRun(log).begin
         config = begin.get("config") or {}
         params["model_entry"] = (config.get("model") or {}).get(first.name) or {}
-        params[evaluation.dataset] = {
+        params[metric_name(evaluation.dataset)] = {
             **((config.get("data") or {}).get(evaluation.dataset) or {}),
             "limit": begin.get("limit"),
             "data_kind": data_kind(begin),
@@ -254,7 +258,8 @@ def _tracked_run(evaluations: Sequence[Evaluation], folder: RunFolder) -> Tracke
 def _metrics(dataset: str, facts: Mapping[str, Any], prefix: str) -> dict[str, float]:
     """The figures of a data set with their intervals, and its counts, by name."""
     metrics: dict[str, float] = {}
-    for name, cell in (facts.get("figures") or {}).items():
+    for figure, cell in (facts.get("figures") or {}).items():
+        name = metric_name(figure)
         bounds = {"": cell.get("value"), "_low": cell.get("low"), "_high": cell.get("high")}
         metrics |= {f"{name}{end}": value for end, value in bounds.items() if value is not None}
     metrics["n"] = facts["samples"] - facts["missing"]
@@ -262,13 +267,17 @@ def _metrics(dataset: str, facts: Mapping[str, Any], prefix: str) -> dict[str, f
     statuses = facts.get("statuses") or {}
     metrics |= {status: statuses.get(status, 0) for status in ("failed", "refused")}
     metrics |= facts.get("tokens") or {}
-    return {metric_name(f"{prefix}{dataset}/{name}"): value for name, value in metrics.items()}
+    folder = f"{prefix}{metric_name(dataset)}"
+    return {f"{folder}/{name}": value for name, value in metrics.items()}
 
 
-def _times(end: Mapping[str, Any]) -> dict[str, float]:
-    """The duration and speed of a run's requests, from the record of its end."""
-    wall_s = end.get("wall_s")
+def _times(ends: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """The duration and speed of the requests, from the records of the ends of data sets.
+
+    Data sets that one command has queried have the same duration: that of all together.
+    """
+    wall_s = sum({end.get("wall_s") or 0.0 for end in ends})
     if not wall_s:
         return {}
-    queried = sum((end.get("asked") or {}).values())
+    queried = sum(sum((end.get("asked") or {}).values()) for end in ends)
     return {"run/wall_s": wall_s, "run/samples_per_s": queried / wall_s}
