@@ -58,6 +58,24 @@ def test_a_row_finds_its_sample_by_the_first_key_that_nothing_contradicts(answer
     assert (match and match.samples[0].key, match and match.step) == (key, step)
 
 
+@pytest.mark.parametrize(
+    ("answer", "key"),
+    [
+        (
+            {"ids": ("m_7",), "image": "three.png", "instruction": "Set an alarm \u00b7 step 2: "},
+            "g",
+        ),
+        ({"ids": ("m_7",), "instruction": "Set an alarm \u00b7 step 2: "}, "g"),
+        ({"image": "three.png", "instruction": "Set an alarm"}, None),  # to which of the two?
+    ],
+)
+def test_samples_without_an_instruction_are_known_by_their_ids(answer, key):
+    table = [sample("f", "three.png", "", id="m_6"), sample("g", "three.png", "", id="m_7")]
+    match = Matcher([*TABLE, *table]).find(Answer(line=1, **answer))
+    assert (match and match.samples[0].key) == key
+    assert match is None or not match.is_asked_otherwise
+
+
 def test_equal_rows_of_a_table_take_one_answer_each_in_file_order():
     gathered = Gathered(Matcher(TABLE))
     rows = [Answer(line=n, image="two.png", instruction="Save", reply=str(n)) for n in (1, 2, 3)]

@@ -168,7 +168,9 @@ class Matcher:
         if not candidates:
             on_image = self._by_image.get(image, [])
             candidates = [
-                candidate for candidate in on_image if text and _says_the_same(text, candidate.text)
+                candidate
+                for candidate in on_image
+                if text and candidate.text and _says_the_same(text, candidate.text)
             ]
             longest = max((len(candidate.text) for candidate in candidates), default=0)
             candidates = [candidate for candidate in candidates if len(candidate.text) == longest]
@@ -216,12 +218,11 @@ class Matcher:
 
 
 def _says_the_same(text: str, instruction: str) -> bool:
-    """Whether a text and an instruction of the table are the same, or one contains the other."""
-    return (
-        not text
-        or text == instruction
-        or (bool(instruction) and (instruction in text or text in instruction))
-    )
+    """Whether a text and an instruction of the table are the same, or one contains the other.
+
+    A sample without an instruction contradicts no text: steps may have a goal alone.
+    """
+    return not text or not instruction or instruction in text or text in instruction
 
 
 def _only(on_image: Sequence[Known], answer: Answer, text: str) -> Sequence[Known]:
