@@ -188,6 +188,16 @@ def test_images_of_unknown_size_are_a_problem_where_points_are_judged(
     assert all("size of 1 image is not known, such as a.png" in text for text in problems)
 
 
+def test_a_sample_without_a_row_has_the_size_of_another_row_about_its_image():
+    samples = {key: sample(key, file_wh=None) for key in ("k", "l")}
+    answers = {("k", 1): Answer(line=1, reply="x", image_wh=(4, 3))}
+    first, missing = answer_records(evaluation(), samples, answers, {}, CHECKSUM, repeats=1)
+    assert (missing["status"], first["sizes"]) == ("missing", {"file": [4, 3]})
+    assert missing["sizes"] == first["sizes"]
+    data = evaluation(samples=[*samples.values()])
+    assert points_problem(data, gathered(k=answers["k", 1]), "") == []
+
+
 # -- episodes --------------------------------------------------------------------------------------
 
 

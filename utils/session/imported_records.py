@@ -36,10 +36,12 @@ def points_problem(evaluation: Evaluation, gathered: Gathered, frame: str) -> li
             f"{dataset}: {counted(gathered.without_frame, 'row')} have x and y in an unknown "
             "unit. Name it: --frame fractions, --frame pixels, --frame per_mille, ..."
         )
+    samples = evaluation.data.samples
+    sizes = sizes_by_image({sample.key: sample for sample in samples}, gathered.answers)
     without_size = [
         sample
-        for sample in evaluation.data.samples
-        if sample.file_wh is None and size_of(sample, _answer_to(gathered, sample)) is None
+        for sample in samples
+        if size_of(sample, gathered.answers.get((sample.key, 1)), sizes) is None
     ]
     if without_size and evaluation.benchmark.recipe_form == "grounding":
         example = without_size[0].line.get("image_path")
@@ -52,15 +54,28 @@ def points_problem(evaluation: Evaluation, gathered: Gathered, frame: str) -> li
     return problems
 
 
-def _answer_to(gathered: Gathered, sample: Sample) -> Answer | None:
-    return gathered.answers.get((sample.key, 1))
+def sizes_by_image(
+    samples: Mapping[str, Sample], answers: Mapping[tuple[str, int], Answer]
+) -> dict[Any, WH]:
+    """The sizes of images, by their names in the table, as far as rows of the file have them."""
+    sizes: dict[Any, WH] = {}
+    for (key, _), answer in answers.items():
+        if answer.image_wh is not None and key in samples:
+            sizes.setdefault(samples[key].line.get("image_path"), answer.image_wh)
+    return sizes
 
 
-def size_of(sample: Sample, answer: Answer | None) -> WH | None:
-    """The size of a sample's image: the table's, else the file's; None where nobody knows it."""
+def size_of(sample: Sample, answer: Answer | None, sizes: Mapping[Any, WH]) -> WH | None:
+    """The size of a sample's image; None where nobody knows it.
+
+    The size of the table comes first, then that of the sample's own row, then that of another row
+    about the same image: `sizes`.
+    """
     if sample.file_wh is not None:
         return sample.file_wh
-    return answer.image_wh if answer is not None else None
+    if answer is not None and answer.image_wh is not None:
+        return answer.image_wh
+    return sizes.get(sample.line.get("image_path"))
 
 
 def answer_records(
@@ -82,10 +97,11 @@ def answer_records(
         repeats: how many answers each question is to have.
     """
     frame = Frame(evaluation.options.frame) if evaluation.options.frame else None
+    sizes = sizes_by_image(samples, answers)
     for key, sample in samples.items():
         for number in range(1, repeats + 1):
             answer = answers.get((key, number))
-            sized_sample = replace(sample, file_wh=size_of(sample, answer))
+            sized_sample = replace(sample, file_wh=size_of(sample, answer, sizes))
             origin = dict(differences.get((key, number), {}))
             yield _record(sized_sample, repeat_key(key, number), answer, origin, frame, checksum)
 
