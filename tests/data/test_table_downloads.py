@@ -93,6 +93,24 @@ def test_a_table_on_github_is_fetched_and_what_is_there_stays(github, tmp_path):
     assert github.fetched == ["benchmark/OSWorld-G.json"]
 
 
+def test_a_file_that_has_changed_is_fetched_again_though_it_is_as_long(github, tmp_path):
+    github.files |= {"benchmark/a.json": b"old", "benchmark/b.json": b"same"}
+    assert fetch(tmp_path, "OSWorldG") == 0
+    github.files["benchmark/a.json"], github.commit = b"new", "e" * 40
+    github.fetched.clear()
+    assert fetch(tmp_path, "OSWorldG") == 0
+    assert github.fetched == ["benchmark/a.json"]
+    folder = tmp_path / "OSWorld-G"
+    assert (folder / "a.json").read_bytes() == b"new"
+    assert json.loads((folder / ".revision.json").read_text()) == {"commit": github.commit}
+
+
+def test_files_below_a_hidden_folder_are_counted(github, tmp_path, capsys):
+    github.files |= {"benchmark/a.json": b"[{}]", "benchmark/images/a.png": b"a"}
+    assert fetch(tmp_path / ".cache" / "data", "OSWorldG") == 0
+    assert "OSWorldG: 2 files are there" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("files", "message"),
     [

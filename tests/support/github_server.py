@@ -1,9 +1,15 @@
 """A loopback server that speaks as much of GitHub's API as fetching a folder takes."""
 
+import hashlib
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
+
+
+def sha_of(content: bytes) -> str:
+    """The SHA-1 by which git knows a file."""
+    return hashlib.sha1(f"blob {len(content)}\0".encode() + content).hexdigest()
 
 
 class GitHubServer:
@@ -33,7 +39,7 @@ class GitHubServer:
             return json.dumps({"sha": self.commit}).encode()
         if path.endswith(f"/git/trees/{self.commit}"):
             tree = [
-                {"path": name, "type": "blob", "size": len(content or b"")}
+                {"path": name, "type": "blob", "sha": sha_of(content or b"")}
                 for name, content in self.files.items()
             ]
             return json.dumps({"tree": tree}).encode()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import json
 import os
@@ -40,16 +41,16 @@ def fetch_folder(repository: str, prefix: str, folder: Path) -> str:
     base = f"{_address('GITHUB_API_URL', API)}/repos/{repository}"
     commit = str(_json(f"{base}/commits/HEAD")["sha"])
     entries = _json(f"{base}/git/trees/{commit}?recursive=1")["tree"]
-    sizes = {
-        entry["path"]: entry["size"]
+    checksums = {
+        entry["path"]: entry["sha"]
         for entry in entries
         if entry["type"] == "blob" and entry["path"].startswith(prefix)
     }
-    if not sizes:
+    if not checksums:
         raise UserError(f"{repository} has no folder {prefix} any more; see its page on GitHub")
-    for path, size in sizes.items():
+    for path, checksum in checksums.items():
         target = folder / path.removeprefix(prefix)
-        if target.is_file() and target.stat().st_size == size:
+        if target.is_file() and _checksum(target.read_bytes()) == checksum:
             continue
         raw = f"{_address('GITHUB_RAW_URL', RAW)}/{repository}/{commit}/{path}"
         content = _content(urllib.parse.quote(raw, safe=":/"))
@@ -60,6 +61,12 @@ def fetch_folder(repository: str, prefix: str, folder: Path) -> str:
         part.write_bytes(content)
         part.replace(target)
     return commit
+
+
+def _checksum(content: bytes) -> str:
+    """The checksum of a file's content in git's trees."""
+    blob = b"blob %d\0" % len(content) + content
+    return hashlib.sha1(blob, usedforsecurity=False).hexdigest()
 
 
 def _address(variable: str, usual: str) -> str:

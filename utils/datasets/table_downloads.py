@@ -188,8 +188,9 @@ def _fetch(table: TableFiles, folder: Path) -> None:
     if table.github:
         commit = _fetch_from_github(table, folder) or commit
     (folder / REVISION_FILE).write_text(json.dumps({"commit": commit}), encoding="utf-8")
-    files = sum(file.is_file() for file in folder.rglob("*") if ".cache" not in file.parts)
-    print(f"{table.name}: {files:,} files are there", flush=True)
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.name != REVISION_FILE)
+    count = sum(".cache" not in path.relative_to(folder).parts for path in paths)
+    print(f"{table.name}: {count:,} files are there", flush=True)
     if table.afterwards:
         print(f"{table.name}: {folder}: {table.afterwards}", flush=True)
 
