@@ -221,6 +221,17 @@ def test_a_form_of_replies_alone_cannot_hold_a_run_that_asked_again(tmp_path, ro
     assert 'cannot hold "GUIElementGrounding"; forms that can: "bundle", "csv"' in result.output
 
 
+def test_a_bundle_cannot_hold_imported_episodes(tmp_path, root):
+    task = tmp_path / "results" / "chrome" / "task_1"
+    task.mkdir(parents=True)
+    (task / "traj.jsonl").write_text('{"step_num": 1}\n')
+    (task / "result.txt").write_text("1.0")
+    assert imported(tmp_path, root, tmp_path / "results").code == 0
+    result = export("bundle", import_folder(tmp_path), "--imported-too")
+    assert result.code == 2
+    assert 'cannot hold "OSWorld"; forms that can: "csv"' in result.output
+
+
 def test_a_bundle_cannot_hold_letters_of_a_run_that_asked_again(tmp_path, root):
     folder = run_that_asks_again(tmp_path, root, {"GUIContentUnderstanding": {"mode": "all"}})
     result = export("bundle", folder)

@@ -163,6 +163,13 @@ def test_a_harmful_episode_is_left_out_and_the_others_are_read(tmp_path):
     assert "Harmful_0.pkl.gz: is refused" in results.refused[0]
 
 
+def test_a_field_that_is_no_number_says_nothing_of_an_episode(tmp_path):
+    nothing = dict.fromkeys(("is_successful", "exception_info", "goal", "episode_length"), np.nan)
+    packed(tmp_path / "Open_0.pkl.gz", [{"task_template": "Open", "instance_id": 0, **nothing}])
+    (episode,) = read_world(tmp_path, "android_world").episodes
+    assert (episode.score, episode.error, episode.instruction, episode.steps) == (None, "", "", 0)
+
+
 def test_formulas_stay_text(tmp_path):
     content = io.BytesIO()
     import openpyxl

@@ -188,25 +188,30 @@ def _read_android_world(folder: Path, results: WorldResults) -> None:
 def _add_android_episode(
     episode: Mapping[str, Any], file: str, tries: dict[str, int], results: WorldResults
 ) -> None:
-    template = str(episode.get("task_template") or file.partition("_")[0])
-    task = f"{template}_{episode.get('instance_id') or 0}"
+    known = {name: value for name, value in episode.items() if not _is_nan(value)}
+    template = str(known.get("task_template") or file.partition("_")[0])
+    task = f"{template}_{known.get('instance_id') or 0}"
     tries[task] = tries.get(task, 0) + 1
-    score = episode.get("is_successful")
-    is_number = isinstance(score, (int, float)) and not math.isnan(score)
-    steps = episode.get("episode_length")
-    error = str(episode.get("exception_info") or "")
+    score = known.get("is_successful")
+    steps = known.get("episode_length")
+    error = str(known.get("exception_info") or "")
     results.episodes.append(
         WorldEpisode(
             task=task,
             domain="android",
-            score=str(float(score)) if is_number else None,  # type: ignore[arg-type]
-            instruction=str(episode.get("goal") or ""),
-            steps=int(steps) if isinstance(steps, (int, float)) and not math.isnan(steps) else 0,
+            score=str(float(score)) if isinstance(score, (int, float)) else None,
+            instruction=str(known.get("goal") or ""),
+            steps=int(steps) if isinstance(steps, (int, float)) else 0,
             error=error.strip().rpartition("\n")[2][:500],
             number=tries[task],
             file=file,
         )
     )
+
+
+def _is_nan(value: Any) -> bool:
+    """Whether a value is AndroidWorld's sign for none."""
+    return isinstance(value, float) and math.isnan(value)
 
 
 # -- MobileWorld ----------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from utils.exchange.files import MOST_SHEET_BYTES
 from utils.exchange.formats.bundle import ENDING, FORM, MANIFEST
 from utils.functions.names import is_in_program
 from utils.program import EVALUATE
-from utils.protocol import ACTING, SINGLE
+from utils.protocol import SINGLE
 from utils.store.run_facts import SAMPLE, data_kind
 from utils.text import as_json_text
 
@@ -81,8 +81,7 @@ python evaluate.py --config {folder}/config.json --import {file}
 def takes(dataset: ExportedSet) -> bool:
     """Whether a data set has answers that can be read again: clicks, or single replies."""
     has_clicks = any("declined" in facts for facts in dataset.samples)
-    is_read_alone = has_clicks or not dataset.has_follow_up
-    return dataset.level not in ACTING and is_read_alone
+    return not dataset.has_episodes and (has_clicks or not dataset.has_follow_up)
 
 
 def file_name(run: ExportedRun) -> str:

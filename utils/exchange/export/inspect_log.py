@@ -16,7 +16,7 @@ from utils.contracts import Facts, repeat_of
 from utils.errors import UserError
 from utils.exchange.export.rows import error_of, id_of, is_answered
 from utils.exchange.export.run import ExportedRun, ExportedSet
-from utils.protocol import ACTING, IMPORTED, SINGLE
+from utils.protocol import IMPORTED, SINGLE
 
 NAME = "inspect"
 TITLE = "a log of inspect_ai"
@@ -29,7 +29,7 @@ STOP_REASONS = {"stop": "stop", "length": "max_tokens", "content_filter": "conte
 
 def takes(dataset: ExportedSet) -> bool:
     """Whether each answer is a reply that is readable alone: no episode, no second look."""
-    return dataset.level not in ACTING and dataset.has_replies_alone
+    return dataset.has_replies_alone
 
 
 def file_name(run: ExportedRun) -> str:

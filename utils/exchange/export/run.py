@@ -12,6 +12,7 @@ from utils.errors import UserError
 from utils.exchange.export.rows import is_answered
 from utils.findings import BESIDE_THE_SCORE, findings_in, is_warning
 from utils.protocol import (
+    ACTING,
     FOLLOW_UP,
     IMPORTED,
     MADE_ELSEWHERE,
@@ -84,6 +85,11 @@ class ExportedSet:
         return self.response_of(facts)
 
     @property
+    def has_episodes(self) -> bool:
+        """Whether its samples are episodes: of L3 and L4, or imported ones of a live world."""
+        return self.level in ACTING or any("ended" in facts for facts in self.samples)
+
+    @property
     def has_follow_up(self) -> bool:
         """Whether a function of the user's has asked again after a reply."""
         return bool(self.entry.get("protocol") == FOLLOW_UP)
@@ -91,10 +97,10 @@ class ExportedSet:
     @property
     def has_replies_alone(self) -> bool:
         """Whether each answer is one reply, which says by itself what was answered."""
+        if self.has_episodes or self.has_follow_up:
+            return False
         answered = filter(is_answered, self.samples)
-        return not self.has_follow_up and all(
-            self.reply_of(facts) is not None for facts in answered
-        )
+        return all(self.reply_of(facts) is not None for facts in answered)
 
     @property
     def table(self) -> str:
