@@ -234,6 +234,19 @@ ELSEWHERE = {  # the import, what is used of it, and the module beside `mine` th
     "submodule-by-another-name": ("import kit.tools as t", "t.cut(m)", "kit__tools", CUT),
     "submodule-imported-by-name": ("from kit import tools", "tools.cut(m)", "kit__tools", CUT),
 }
+CALL = "def start(m): return cut(m)"
+STARS = {  # `mine`, and the modules beside it
+    "star-of-a-module": (f"from helper import *\n{CALL}", {"helper": CUT}),
+    "star-of-a-submodule": (f"from kit.tools import *\n{CALL}", {"kit__tools": CUT}),
+    "star-of-a-helper": (
+        f"from helper import cut\n{CALL}",
+        {"helper": "from kit.tools import *", "kit__tools": CUT},
+    ),
+    "star-in-a-branch": (
+        f"try: from helper import *\nexcept ImportError: K = 1\n{CALL}",
+        {"helper": CUT},
+    ),
+}
 
 
 @pytest.mark.parametrize(
@@ -253,6 +266,7 @@ ELSEWHERE = {  # the import, what is used of it, and the module beside `mine` th
             for name, (code, use, module_name, text) in ELSEWHERE.items()
             if "\n" not in code
         ),
+        *(pytest.param(*modules, id=name) for name, modules in STARS.items()),
     ],
 )
 def test_a_change_of_what_code_does_is_noticed(own_code, others, hash_of):
@@ -390,6 +404,12 @@ def test_under_its_former_path_a_module_counts_as_itself(hash_of):
     code = "from benchmarks.worlds.pages.gestures import NOTCH_PX\ndef start(m): return NOTCH_PX"
     assert hash_of(code.replace("pages", "browser")) == hash_of(code)
     assert "\nNOTCH_PX = " in f"\n{code_text(sys.modules['mine'].start)}"
+
+
+def test_stars_under_former_paths_of_the_program_do_not_count(hash_of):
+    """Hashes of before hold: they have the import alone."""
+    hash_of("from benchmarks.worlds.actions import Action\ndef start(m): return Action")
+    assert "import *" not in code_text(sys.modules["mine"].start)
 
 
 def test_of_a_recipe_the_prompt_counts_and_no_figure():

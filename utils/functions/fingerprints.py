@@ -3,9 +3,11 @@
 `digest` hashes data. `code_digest` hashes the code of a user's function: of its module, and of all
 modules in the user's folder that this one imports, the statements at the top level that its code
 mentions by name, as syntax trees without docstrings and comments. Whatever has a name that is
-mentioned counts, used or not. What a function holds besides (a closure, the arguments of a partial,
-the state of an object) counts by value. Nothing of the user's is executed for it, so what a module
-reads when it is imported, such as a file, does not count.
+mentioned counts, used or not. A statement that binds no name counts, too, and so does one with
+`import *`; but in this program's own modules that only leads on from a former path. What a function
+holds besides (a closure, the arguments of a partial, the state of an object) counts by value.
+Nothing of the user's is executed for it, so what a module reads when it is imported, such as a
+file, does not count.
 
 What is installed counts by its name, and so does this program itself (`DEFAULTS_VERSION` of the
 local models stands for it): rewriting it re-queries nothing. What plays episodes is code
@@ -347,9 +349,15 @@ def _as_statement(top: ast.stmt, package: str) -> _Statement:
             source = resolve_name(source, package) if node.level else source
             imports += [source, *(f"{source}.{alias.name}" for alias in node.names)]
             node.module = FIRST_NAMES.get(source, node.module)
-    if isinstance(top, _DEFINITIONS):
-        binds = {top.name}  # the others are its own
+    binds = _bound_at_top(top, binds, package)
     return _Statement(ast.unparse(top), frozenset(binds), frozenset(mentions), tuple(imports))
+
+
+def _bound_at_top(top: ast.stmt, names: set[str], package: str) -> set[str]:
+    """Of the names that a statement binds, those of its module; none: it always counts."""
+    if isinstance(top, _DEFINITIONS):
+        return {top.name}  # the others are its own
+    return set() if "*" in names and not is_own(package) else names
 
 
 def _closure_of(target: Any) -> Iterator[Any]:
