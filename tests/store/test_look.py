@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from tests.support.mock_server import MockServer, Reply
-from tests.support.runs import evaluate, finish
+from tests.support.runs import PROJECT, evaluate, finish
 from tests.support.stage import L1, L2, NOBODY, Stage, dataset_of, some_right
 from utils.pages.all_runs import listed_runs
 from utils.store.log import RunLog
@@ -314,3 +314,73 @@ def test_a_look_into_a_folder_leaves_figures_there_that_the_next_look_replaces(
         assert result.code == 0, result.output
         [score] = output.glob(f"m/{folder.name}/m_{L2}_score.json")
         assert score.read_bytes() == (folder / score.name).read_bytes()
+
+
+def unreadable(request):
+    return Reply("I cannot tell")
+
+
+def settling(request):
+    return Reply('{"choice": "B"}')
+
+
+def test_a_run_with_a_judge_is_shown_with_its_readings(tmp_path):
+    with MockServer(unreadable) as server, MockServer(settling) as judge:
+        stage = Stage.make(tmp_path, server)
+        judging = {"model_path": f"{judge.url}?model=reader", "max_requests": 5}
+        stage.data = {L1: {"match_mode": "judge", "judge": judging}}
+        ran = stage.run()
+        requests = len(judge.requests)
+        shown = look(stage, stage.folder())
+        assert (shown.code, shown.stderr) == (0, ""), shown.output
+        assert TABLE.findall(shown.stdout) == TABLE.findall(ran.stdout)
+        assert len(judge.requests) == requests > 0
+    so_far = look(stage, stage.folder(), "--json")
+    assert L1 in json.loads(so_far.stdout)[0]["datasets"]
+
+
+def test_data_sets_with_names_of_their_own_are_shown_before_they_are_scored(tmp_path):
+    with MockServer(some_right) as server:
+        stage = Stage.make(tmp_path, server)
+        shutil.copytree(PROJECT / "sample_data" / "ScreenSpot", stage.root / "ScreenSpot")
+        reading = "utils.coordinates.parse_per_mille"
+        stage.model["m"]["parse_function"] = {"Mine": reading}
+        stage.data = {L2: {}, "Mine": {"benchmark": "ScreenSpot"}}
+        assert stage.run("--mode", "infer").code == 0
+    result = look(stage, stage.folder())
+    assert (result.code, result.stderr) == (0, ""), result.output
+    assert re.findall(r"^\w+: \d+ of (\d+) samples", result.stdout, re.MULTILINE) == ["6", "12"]
+
+
+def test_functions_beside_the_config_are_found_by_a_look_at_a_scored_run(tmp_path):
+    point = "def point(reply, meta): return 0.2, 0.15\n"
+    with MockServer(some_right) as server:
+        stage = Stage.make(tmp_path, server)
+        config = {"model": stage.model, "data": {L2: {}}}
+        config["model"]["m"]["parse_function"] = {L2: "beside.point"}
+        for folder in ("settings", "later"):
+            (tmp_path / folder).mkdir()
+            stage.config(config, f"{folder}/config.json")
+        module = tmp_path / "settings" / "beside.py"
+        module.write_text(point)
+        command = ("--config", "settings/config.json", "--work-dir", stage.work_dir)
+        ran = stage.run(*command)
+        shown = look(stage, stage.folder())
+        assert TABLE.findall(shown.stdout) == TABLE.findall(ran.stdout) != []
+        module.unlink()
+        (tmp_path / "later" / "beside.py").write_text(point.replace("0.2", "0.9"))
+        scored = stage.run("--config", "later/config.json", *command[2:], "--mode", "eval")
+    shown = look(stage, stage.folder())
+    assert TABLE.findall(shown.stdout) == TABLE.findall(scored.stdout) != TABLE.findall(ran.stdout)
+
+
+def test_a_part_that_was_asked_last_is_shown_as_a_part(tmp_path):
+    with MockServer(some_right) as server:
+        stage = Stage.make(tmp_path, server)
+        stage.data = {L1: {}, L2: {}}
+        assert stage.run().code == 0
+        stage.data[L2]["mode"] = "basic"
+        assert stage.run().code == 0
+    shown = look(stage, stage.folder())
+    assert f"{L2}: 3 of 3 samples" in shown.stdout
+    assert "n = 3 · basic only (partial)" in shown.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from utils import PROJECT
@@ -22,6 +23,16 @@ from utils.store.seals import merged
 USUAL = "the default parser"
 
 
+def marked_folders(work_dir: Path) -> dict[str, Path]:
+    """The folders of this machine by the marks that stand for them in a manifest."""
+    return {
+        "$LMUData": data_root(),
+        "$IMAGE_ROOT_DIR": image_root(),
+        "$EVAL_WORK_DIR": work_dir,
+        ".": PROJECT,
+    }
+
+
 def write_manifest(
     evaluations: Sequence[Evaluation], folder: RunFolder, outcomes: Sequence[Result]
 ) -> None:
@@ -30,13 +41,7 @@ def write_manifest(
     path = folder.path / MANIFEST_NAME
     before = read_json(path, must_be_whole=False)
     update = _update(evaluations, folder, outcomes, before)
-    folders = {
-        "$LMUData": data_root(),
-        "$IMAGE_ROOT_DIR": image_root(),
-        "$EVAL_WORK_DIR": first.options.work_dir,
-        ".": PROJECT,
-    }
-    manifest = manifest_of(before, update, folders)
+    manifest = manifest_of(before, update, marked_folders(first.options.work_dir))
     if not manifest:
         return
     _say_what_is_replaced(before, manifest, outcomes)

@@ -20,12 +20,19 @@ from utils.scoring.samples import facts_of
 from utils.scoring.scorer import WITHOUT_ANSWER
 from utils.scoring.write import score_sections
 from utils.session.evaluation import Evaluation
+from utils.session.manifest_writer import marked_folders
 from utils.session.prepare import BenchmarkRoom, ModelRoom, prepare
 from utils.store.derived import MANIFEST_NAME, read_json
 from utils.store.folder import RunFolder
 from utils.store.log import LoggedRun, runs_of
-from utils.store.logged_config import as_written, scored_with
-from utils.store.manifest import entry_of
+from utils.store.logged_config import (
+    SCORING_CONFIG,
+    as_written,
+    config_of_set,
+    data_as_written,
+    scored_with,
+)
+from utils.store.manifest import entry_of, on_this_machine
 from utils.store.view import LogView, Selection
 
 
@@ -47,12 +54,26 @@ class LogOfRun:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """The config of its newest run, or that of a newer scoring; empty: it is not known."""
+        """The config of its newest run, or of the scoring of that run; empty: it is not known."""
+        config: Mapping[str, Any] = self.begin.get("config") or {}
         manifest = read_json(self.path.with_name(MANIFEST_NAME), must_be_whole=False)
-        scored_at = str((manifest.get("scoring") or {}).get("at", ""))
-        is_newer = scored_at > self.begin["started_at"]
-        of_scoring = scored_with(manifest, self.dataset) if is_newer else {}
-        return of_scoring or self.begin.get("config") or {}
+        entry = (manifest.get("datasets") or {}).get(self.dataset) or {}
+        is_scored = "figures" in entry and entry.get("started_at") == self.begin["started_at"]
+        of_scoring = scored_with(manifest, self.dataset) if is_scored else {}
+        if not of_scoring:
+            return config
+        path = config.get("path")
+        if SCORING_CONFIG not in entry:
+            path = self._path_of_config(manifest) or path
+        return {**of_scoring, "path": path}
+
+    def _path_of_config(self, manifest: Mapping[str, Any]) -> str | None:
+        """The path of the config of the newest scoring; None: it is not known."""
+        config = (manifest.get("scoring") or {}).get("config") or manifest.get("config") or {}
+        if not config.get("path"):
+            return None
+        work_dir = self.path.absolute().parents[2]
+        return str(on_this_machine(config["path"], marked_folders(work_dir)))
 
     @property
     def model(self) -> str:
@@ -94,12 +115,13 @@ def logged_evaluation(
     Raises:
         UserError: the config cannot be used any more.
     """
-    sections = {
-        "model": {log.model: as_written((config.get("model") or {}).get(log.model))},
-        "data": {log.dataset: (config.get("data") or {}).get(log.dataset)},
-    }
-    if not all(entry for entries in sections.values() for entry in entries.values()):
+    of_set = config_of_set(config, log.model, log.dataset)
+    if not of_set.get("data"):
         raise UserError(f"{log.path}: the record of its newest run holds no config")
+    sections = {
+        "model": {log.model: as_written(of_set["model"][log.model])},
+        "data": {log.dataset: data_as_written(of_set["data"][log.dataset])},
+    }
     options_of_log = replace(
         options,
         config=Path(config.get("path") or "config"),

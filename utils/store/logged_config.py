@@ -85,6 +85,19 @@ def as_written(entry: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return {**others, "model_path": entry["servers"]}
 
 
+def data_as_written(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A data set's entry of a logged config in the form of a config file.
+
+    A record has the judge's model under `judge.model`, a config file has its keys in `judge`.
+    """
+    judge = entry.get("judge")
+    if not judge:
+        return entry
+    limits = {key: value for key, value in judge.items() if key != "model"}
+    model = as_written(judge.get("model")) or {}
+    return {**entry, "judge": {**model, **limits}}
+
+
 def zoom_of_run(run: Record, name: str) -> Zoom | None:
     """The second look of a logged run at its samples; None: there was none."""
     settings = entry_of_run(run, name).get("zoom")

@@ -276,3 +276,15 @@ def portable(value: Any, folders: Mapping[str, Path]) -> Any:
     """
     marks = [(Path.home(), HOME), *((folder, mark) for mark, folder in folders.items())]
     return with_texts(value, folder_replacer(marks))
+
+
+def on_this_machine(path: str, folders: Mapping[str, Path]) -> Path:
+    """A path of a manifest as it is on this machine.
+
+    Args:
+        path: as `portable` wrote it.
+        folders: those of `portable`.
+    """
+    mark, _, rest = path.partition("/")
+    folder = {HOME: Path.home(), **folders}.get(mark)
+    return Path(path) if folder is None else folder / rest
