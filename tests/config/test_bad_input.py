@@ -123,6 +123,31 @@ def test_a_wrong_config_is_refused_with_key_path_and_cure(config, fragments, sta
     assert "your-own-key" not in result.output
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"model_path": "${UNSET}"},
+        {"model_path": "${UNSET}", "imp_type": "openai"},
+        {"model_path": "${UNSET}", "imp_type": "custom"},
+        {"model_path": "${UNSET}", "imp_type": "transformers"},
+        {"model_path": ["http://127.0.0.1:9/v1?model=m", "${UNSET}"]},
+        {"model_path": "http://127.0.0.1:9/v1?model=m", "servers": "${UNSET}"},
+    ],
+)
+def test_a_model_path_that_is_not_set_is_one_problem_among_all(entry, stage):
+    result = stage.evaluate({"m": entry}, "--check", data={L1: {"mode": "nope"}})
+    fragments = ("${UNSET} stands for", f'data.{L1}.mode: unknown mode "nope"')
+    assert_refused(result, stage, *fragments, problems=2)
+
+
+def test_a_judge_whose_class_is_not_set_is_one_problem_among_all(stage):
+    judge = {"model_path": "${UNSET}", "imp_type": "custom"}
+    data = {L1: {"match_mode": "judge", "judge": judge}, L2: {"mode": "nope"}}
+    result = stage.evaluate({"m": API}, "--check", data=data)
+    fragments = (f"data.{L1}.judge.model_path: ${{UNSET}} stands for", 'unknown mode "nope"')
+    assert_refused(result, stage, *fragments, problems=2)
+
+
 @pytest.mark.parametrize("root", [NOWHERE, "elsewhere"])
 def test_a_data_root_without_data_is_reported(root, stage):
     result = stage.evaluate({"m": API}, env={"LMUData": root}, data={L2: {"mode": "all"}})

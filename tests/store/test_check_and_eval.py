@@ -273,3 +273,34 @@ def test_scoring_a_mode_without_a_sample_in_the_newest_run_says_so(stage):
     assert scored.code == 1
     problem = f"nothing to score: the newest run has 1 sample, none of mode {other}. "
     assert f'model "m", {L2}: {problem}' in scored.stderr
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"model_path": "${ENDPOINT}"},
+        {"model_path": "${ENDPOINT}", "imp_type": "openai"},
+        {"model_path": "${ADDRESS}?model=mock&api_key=${API_KEY}"},
+        {"model_path": ["${ENDPOINT}", "${ADDRESS}?model=mock"]},
+    ],
+)
+def test_answers_of_an_endpoint_are_scored_where_its_address_is_not_set(entry, stage):
+    url = stage.server.url
+    variables = {"ENDPOINT": f"{url}?model=mock", "ADDRESS": url, "API_KEY": "test-key-123456"}
+    if isinstance(entry["model_path"], list):
+        variables["ADDRESS"] = url.replace("127.0.0.1", "localhost")
+    stage.model, stage.data = {"m": entry}, {L2: {"mode": "all"}}
+    assert stage.run("--no-report", env=variables).code == 0
+    before = stage.scores(L2)
+    scored = stage.run("--mode", "eval", "--no-report")
+    assert (scored.code, "other settings" in scored.output) == (0, False), scored.output
+    assert stage.scores(L2) == before
+
+
+def test_the_address_of_a_judge_is_wanted_where_its_readings_are_scored(stage):
+    judge = {"model_path": "${JUDGE_ADDRESS}?model=reader"}
+    stage.data = {L1: {"match_mode": "judge", "judge": judge}}
+    scored = stage.run("--mode", "eval")
+    assert scored.code == 2
+    assert f"data.{L1}.judge.model_path: ${{JUDGE_ADDRESS}} stands for an" in scored.stderr
+    assert "1 problem." in scored.stderr

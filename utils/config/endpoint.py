@@ -20,6 +20,7 @@ PLACEHOLDER_KEY = "api_key_placeholder"  # sent where no key is given: local ser
 DEFAULT_MODEL = "gpt-4o"
 OPENAI_HOST = "api.openai.com"
 AZURE_HOSTS = (".azure.com", ".azure.us", ".azure.cn", ".azure-api.net")
+ADDRESS_NOT_SET = "http://not-set"  # where scoring alone meets a variable that is not set
 _FORM = "base_url?api_key=...&model=..."
 _KNOWN = ("api_key", "model")
 _ADDED = "/chat/completions"
@@ -57,6 +58,18 @@ def lacks_scheme(model_path: object) -> bool:
         isinstance(model_path, str)
         and re.match(r"[\w.-]+:\d+(/|$)|.*\?(.*&)?(model|api_key)=", model_path) is not None
     )
+
+
+def begins_unset(model_path: object, environ: Mapping[str, str]) -> str | None:
+    """The name of the variable that a path begins with, if it is not set."""
+    name = re.match(r"\$\{([A-Za-z_]\w*)\}", model_path) if isinstance(model_path, str) else None
+    return name[1] if name is not None and not environ.get(name[1]) else None
+
+
+def with_stand_in(model_path: str) -> str:
+    """An endpoint that begins with `${NAME}`, with an address that no server has in its place."""
+    address = ADDRESS_NOT_SET + model_path.partition("}")[2]
+    return address if "?" in address else f"{address}?model=not-set"
 
 
 def parse_endpoint(model_path: str) -> Endpoint:

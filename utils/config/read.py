@@ -15,7 +15,7 @@ from typing import Any, cast
 from utils.config import schema
 from utils.config.changes import apply_changes
 from utils.config.checkpoints import enter_checkpoints
-from utils.config.endpoint import lacks_scheme, parse_endpoint
+from utils.config.endpoint import begins_unset, lacks_scheme, parse_endpoint, with_stand_in
 from utils.config.environment import read_text
 from utils.config.recipes import DESKTOP_STEPS, STEPS, TOKEN_LIMITS, EntryWithRecipe, fill_in
 from utils.config.schema import ModelEntry, RunConfig
@@ -33,6 +33,7 @@ from utils.text import did_you_mean, listed, nearest
 JUDGE_LIMITS = ("max_requests", "audit_samples")
 NOT_OF_A_JUDGE = (*schema.PER_DATA_SET, "recipe", "preprocess_function", "postprocess_function")
 CHECKPOINTS = ("transformers", "vllm")
+ENDPOINTS = ("openai", "api")
 Arguments = Callable[[str, Mapping[str, Any]], Iterable[KeyProblem]]
 Read = tuple[Any, list[KeyProblem]]
 Benchmarks = Mapping[str, type[Benchmark]]
@@ -88,6 +89,8 @@ class ConfigSource:
         problems = apply_changes(config, self.changes, self.levels)
         if self.checkpoints is not None:
             problems += enter_checkpoints(config, self.checkpoints, self.selected_models)
+        if self.unset is not None:
+            problems += _enter_addresses(config, self.environ)
         return [
             *problems,
             *_announce_seeds(config, self.seeds_text, benchmarks),
@@ -299,7 +302,8 @@ class _Reader:
         if _is_list_of_texts(secrets):
             self._check_secrets(("model", name), secrets)
         self._references(name, raw, imp_type)
-        if problems or {path_in_file[0] for path_in_file, _ in arguments} - {"generate_cfg"}:
+        is_wrong = bool(problems) or self._has_unset_path(("model", name), raw)
+        if is_wrong or {path_in_file[0] for path_in_file, _ in arguments} - {"generate_cfg"}:
             entry = None
         elif arguments:  # the files of a checkpoint are looked at all the same
             is_local = imp_type in CHECKPOINTS
@@ -381,6 +385,14 @@ class _Reader:
         if is_url(path) or kind == "api" or (kind is None and is_open):
             return "openai"
         return kind if isinstance(kind, str) and kind in schema.KINDS else None
+
+    def _has_unset_path(self, entry_path: KeyPath, raw: Mapping[str, Any]) -> bool:
+        """Whether a variable in the path of a model, or of one of its servers, is not set."""
+        keys: list[KeyPath] = [("model_path",), ("servers",)]
+        servers = raw.get("servers")
+        if isinstance(servers, list):
+            keys += [("model_path", index) for index in range(len(servers))]
+        return any(key_path(*entry_path, *key) in self.unset for key in keys)
 
     def _path_problem(self, entry_path: KeyPath, path: str, imp_type: str) -> str | None:
         if key_path(*entry_path, "model_path") in self.unset:
@@ -588,7 +600,7 @@ class _Reader:
         if imp_type == "custom" and not path_problem(str(path)):
             blocks = (settings.get("generate_cfg") or {}, settings.get("kwargs") or {})
             self._ref((*path_in_file, "model_path"), path, "custom-class", *blocks)
-        if problems or model is None:
+        if problems or model is None or self._has_unset_path(path_in_file, settings):
             return None, problems
         return schema.section(
             schema.JudgeEntry,
@@ -626,6 +638,40 @@ def _mode_problems(kind: str, mode: Any, modes: Sequence[str]) -> Iterator[KeyPr
     if isinstance(mode, str) and mode not in modes:
         hint = did_you_mean(mode, modes) or ";"
         yield ("mode",), f'unknown mode "{mode}"{hint} {kind} has the modes {listed(modes)}'
+
+
+def _enter_addresses(config: Any, environ: Mapping[str, str]) -> list[str]:
+    """Have an address stand for each variable at the beginning of an endpoint that is not set.
+
+    The stored readings of a judge are found by its address, so that of a judge must be set.
+    """
+    sections = config if isinstance(config, dict) else {}
+    models = _object(sections, "model")
+    for name in models:
+        entry = _object(models, name)
+        if "model_path" in entry and entry.get("imp_type") in (None, *ENDPOINTS):
+            entry["model_path"] = _address_to_score(entry["model_path"], environ)
+    problems: list[str] = []
+    data = _object(sections, "data")
+    for name in data:
+        judge = _object(_object(data, name), "judge")
+        variable = begins_unset(judge.get("model_path"), environ)
+        if variable is not None and judge.get("imp_type") in (None, *ENDPOINTS):
+            judge["model_path"] = with_stand_in(judge["model_path"])
+            problems.append(
+                f"{key_path('data', name, 'judge', 'model_path')}: ${{{variable}}} stands for an "
+                "environment variable that is not set. Set it in the environment or in .env: the "
+                "stored readings of a judge are found by its address"
+            )
+    return problems
+
+
+def _address_to_score(model_path: Any, environ: Mapping[str, str]) -> Any:
+    """The `model_path` of a model whose stored answers are scored: nothing is sent there."""
+    if isinstance(model_path, list) and model_path:
+        known = [address for address in model_path if begins_unset(address, environ) is None]
+        return known or [with_stand_in(model_path[0])]
+    return with_stand_in(model_path) if begins_unset(model_path, environ) else model_path
 
 
 def _announce_seeds(config: Any, text: str | None, benchmarks: Benchmarks) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
+from utils.config.endpoint import ADDRESS_NOT_SET
 from utils.contracts import KWARGS_WITHOUT_EFFECT, Record
 from utils.geometry.images import is_url
 from utils.geometry.zooming import Zoom
@@ -39,8 +40,9 @@ def entry_of_run(run: Record, name: str) -> Mapping[str, Any]:
 def changed_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """The key paths of a model's entry that decide its answers and have other values."""
     changed: list[str] = []
+    is_address_open = str(now.get("model_path") or "").startswith(ADDRESS_NOT_SET)
     for key in KEYS_OF_ASKING:
-        if key != "model_path" or not _is_served_alike(before, now):
+        if key != "model_path" or not (is_address_open or _is_served_alike(before, now)):
             changed += changed_keys(key, before.get(key), now.get(key))
     return changed
 
