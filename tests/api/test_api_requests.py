@@ -12,10 +12,13 @@ import pytest
 from PIL import Image
 
 from models.api_gpt import GROUNDING_PROMPT
+from models.wrappers.api.responses import input_items
+from models.wrappers.api.wire import ImageStyle
 from tests.support.mock_server import MockServer
 from tests.support.runs import PROJECT, make_data
 from tests.support.stage import L1, L2, Ran, Stage
 from utils.config.text import read_plain
+from utils.errors import UserError
 
 Asked = namedtuple(
     "Asked", "dataset picture text instruction", defaults=[""]
@@ -397,3 +400,16 @@ def test_conversion_to_png_and_shrinking_lose_nothing_else(wire, name):
         assert wire.pictures("png")[name][1].convert(mode).tobytes() == original.tobytes()
     small.thumbnail((100, 100))
     assert wire.pictures("small")[name][1].convert(mode).tobytes() == small.tobytes()
+
+
+def test_the_responses_api_gets_the_url_of_an_image_as_the_prompt_has_it():
+    url = "https://example.org/a.png"
+    message = {"role": "user", "type": "image", "value": url}
+    part = {"type": "input_image", "image_url": url, "detail": "auto"}
+    assert input_items([message], ImageStyle()) == [{"role": "user", "content": [part]}]
+
+
+def test_the_responses_api_takes_no_image_of_the_assistant():
+    message = {"role": "assistant", "type": "image", "value": "https://example.org/a.png"}
+    with pytest.raises(UserError, match="an image of the assistant"):
+        input_items([message], ImageStyle())

@@ -114,6 +114,42 @@ def test_a_prompt_names_an_image_as_the_line_does_or_by_its_whole_path_or_url(st
     assert {len(request.pictures) for request in result.requests} == {1}
 
 
+BY_URL = """
+def prompt(line, dataset):
+    image = {"role": "user", "type": "image", "value": URL}
+    return [image, {"role": "user", "type": "text", "value": line["instruction"]}]
+"""
+
+
+@pytest.mark.parametrize("url", ["https://example.org/a.png", "data:image/png;base64,iVBORw0K"])
+def test_an_endpoint_gets_the_url_of_an_image_as_the_prompt_has_it(staged, url):
+    stage = staged(BY_URL.replace("URL", repr(url)))
+    result = run_with(stage, "prompt")
+    assert result.code == 0, result.output
+    assert [request.pictures for request in result.requests] == [[url]] * 6
+
+
+def test_the_image_of_a_url_is_not_resized_and_says_so(staged):
+    stage = staged(BY_URL.replace("URL", repr("https://example.org/a.png")))
+    result = run_with(stage, "prompt", "--check", kwargs={"img_size": 200})
+    assert (result.code, result.requests) == (2, [])
+    assert "kwargs.img_size 200 needs an image file, not 'https://example.org/a.png'" in (
+        result.stderr
+    )
+
+
+def test_a_prompt_that_ends_with_an_image_of_the_assistant_fails_its_samples(staged):
+    stage = staged("""
+        def prompt(line, dataset):
+            return [{"role": "assistant", "type": "image", "value": line["image_path"]}]
+    """)
+    checked = run_with(stage, "prompt", "--check")
+    assert (checked.code, "an image of the assistant" in checked.stderr) == (2, True)
+    result = run_with(stage, "prompt", "--limit", "2")
+    assert (result.code, result.requests) == (1, [])
+    assert summary(0, 2, (2, FAILED)).strip() in result.output
+
+
 def test_an_image_whose_name_begins_with_http_and_is_no_address_is_a_file(staged):
     stage = staged("""
         def prompt(line, dataset):

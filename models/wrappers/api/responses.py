@@ -7,13 +7,12 @@ again as they came, so nothing has to be kept on the server and a run can go on 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from models.wrappers.api.bodies import excerpt, is_too_deep, load_json
 from models.wrappers.api.replies import Reply, answer_of, raise_error_in, tool_call
 from models.wrappers.api.streams import is_stream, joined_response
-from models.wrappers.api.wire import ImageSlot, ImageStyle
+from models.wrappers.api.wire import ASSISTANT_IMAGE, ImageStyle, image_to_send
 from utils.contracts import CallError, Generation, Message, Sizes, ToolCall
 from utils.errors import UserError
 
@@ -33,6 +32,8 @@ def input_items(messages: Sequence[Message], style: ImageStyle) -> list[dict[str
             calls |= {item["call_id"]: item for item in message["value"] if "call_id" in item}
         elif role == "tool" and message["call_id"] in calls:
             _add_result(items, calls[message["call_id"]], message, style)
+        elif role == "assistant" and message["type"] == "image":
+            raise UserError(ASSISTANT_IMAGE)
         elif role == "assistant":
             items.append({"role": role, "content": message["value"]})
         else:
@@ -77,7 +78,7 @@ def _part(message: Message, style: ImageStyle) -> dict[str, Any]:
         raise UserError(f"a prompt message has type {message['type']!r}; known: text, image")
     return {
         "type": "input_image",
-        "image_url": ImageSlot.of(Path(message["value"]), style),
+        "image_url": image_to_send(str(message["value"]), style),
         "detail": style.img_detail or "auto",
     }
 

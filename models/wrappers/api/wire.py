@@ -26,6 +26,7 @@ from utils.geometry.images import (
     decoded_image,
     digest_as_stored,
     encode,
+    image_file,
     on_white,
     read_header,
     shrink,
@@ -38,6 +39,10 @@ JPEG_QUALITY = 95  # unless `jpeg_quality` says otherwise: artefacts stay below 
 JPEG_QUALITY_REFERENCE = 75
 CACHED_BYTES = 256 * 1024 * 1024
 
+ASSISTANT_IMAGE = (
+    "the prompt has an image of the assistant, and no reply can begin with one; give the image the "
+    'role "user"'
+)
 # A text can hold anything, so what marks an image's place must be unguessable.
 _SLOT_MARK = secrets.token_hex(16)
 
@@ -237,10 +242,25 @@ def _part(message: Message, style: ImageStyle) -> dict[str, Any]:
         return {"type": "text", "text": message["value"]}
     if message["type"] != "image":
         raise UserError(f"a prompt message has type {message['type']!r}; known: text, image")
-    image: dict[str, Any] = {"url": ImageSlot.of(Path(message["value"]), style)}
+    image: dict[str, Any] = {"url": image_to_send(str(message["value"]), style)}
     if style.img_detail is not None:
         image["detail"] = style.img_detail
     return {"type": "image_url", "image_url": image}
+
+
+def image_to_send(value: str, style: ImageStyle) -> ImageSlot | str:
+    """Return the slot of the image file that a message names; a URL is sent as it is.
+
+    Raises:
+        UserError: it cannot be read, or the settings ask for another size of a URL's image.
+    """
+    file = image_file(value)
+    if file is not None:
+        return ImageSlot.of(file, style)
+    setting = f"img_size {style.img_size}" if style.img_size > 0 else "resize"
+    if style.img_size > 0 or style.resize:
+        raise UserError(f"kwargs.{setting} needs an image file, not {value[:80]!r}")
+    return value
 
 
 def plain_messages(chat: Any) -> list[Message]:

@@ -20,6 +20,7 @@ from models.wrappers.api.responses import input_items
 from models.wrappers.api.server import ApiRequest, ApiServer
 from models.wrappers.api.servers import ServerPool
 from models.wrappers.api.wire import (
+    ASSISTANT_IMAGE,
     ImageSlot,
     ImageStyle,
     chat_messages,
@@ -33,6 +34,7 @@ from utils.config.proxies import connection_problems
 from utils.config.secret_filter import is_secret_name
 from utils.config.text import key_path
 from utils.contracts import Generation, Message, Prepared, Sizes, UserFunctionError
+from utils.errors import UserError
 from utils.functions.calling import call_user_function, one_at_a_time, private_copy
 from utils.functions.fingerprints import code_digest, digest
 from utils.geometry.images import expand_home, is_url, read_header
@@ -211,7 +213,7 @@ class APIModelWrapper(WrapperDefaults):
             payload = {"input": input_items(messages, self._style)}
         else:
             chat = chat_messages(messages, self._style, is_custom_prompt=is_custom_prompt)
-            is_continued = chat[-1]["role"] == "assistant"
+            is_continued = chat[-1].get("role") == "assistant"
             payload = self._continued(chat) if is_continued else {"messages": chat}
         inputs = payload.pop(self._key)
         parameters = self._parameters_with(payload) if payload else self._usual_parameters
@@ -337,7 +339,13 @@ class APIModelWrapper(WrapperDefaults):
         return dict(payload)
 
     def _continued(self, chat: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the payload of chat messages that begin a reply: the server goes on with it."""
+        """Return the payload of chat messages that begin a reply: the server goes on with it.
+
+        Raises:
+            UserError: the reply begins with an image.
+        """
+        if any("text" not in part for part in chat[-1]["content"]):
+            raise UserError(ASSISTANT_IMAGE)
         beginning = "".join(part["text"] for part in chat[-1]["content"])
         extra_body = {
             "add_generation_prompt": False,
