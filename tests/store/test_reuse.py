@@ -348,6 +348,11 @@ CONFIG_CHANGES = {
         cfg(extra_headers={"X-Api-Key": "k-87654321"}),
         SAME,
     ),
+    "header-that-stored-fingerprints-have": (
+        cfg(extra_headers={"authToken": "k-12345678"}),
+        cfg(extra_headers={"authToken": "k-87654321"}),
+        OTHER,
+    ),
     "same-address": ({}, {"path": "/v1/"}, SAME),
     "password": ({"login": "me:old-pass-123@"}, {"login": "me:new-pass-456@"}, SAME),
     "same-payload": (

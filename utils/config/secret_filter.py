@@ -40,7 +40,10 @@ _SECRET_NAME = re.compile(
     r"|(\A|[_-])(pat|jwt|signature|cookie|bearer|sas)\Z",
     re.IGNORECASE,
 )
-_TOKENIZER = re.compile(r"(eos|bos|pad|unk|sep|cls|mask|image|video|vision)_token\Z")
+_LATER_SECRET_NAME = re.compile(r"passphrase|(\A|[_-])(pwd|sig)\Z", re.IGNORECASE)
+_TOKENIZER = re.compile(r"(eos|bos|pad|unk|sep|cls|mask|image|video|vision)_[tT]oken\Z")
+_FOLDERS = ("PWD", "OLDPWD")  # of every shell
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # that begins a word
 _ORDINARY_HEADERS = {
     "accept",
     "anthropic-beta",
@@ -268,7 +271,17 @@ def _secrets_of_header(value: str) -> set[str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a name is one of a secret: `OPENAI_API_KEY`, `x-auth`; not `max_tokens`."""
+    """Whether a name is one of a secret: `API_KEY`, `x-auth`, `apiToken`; not `max_tokens`."""
+    words = _CAPITAL.sub("_", name)
+    is_later = bool(_LATER_SECRET_NAME.search(words)) and name not in _FOLDERS
+    return is_later or was_secret_name(name) or was_secret_name(words)
+
+
+def was_secret_name(name: str) -> bool:
+    """Whether the first versions took a name for one of a secret.
+
+    Fingerprints of requests leave out these values alone, so that stored answers hold.
+    """
     return bool(_SECRET_NAME.search(name)) and not _TOKENIZER.search(name)
 
 

@@ -31,7 +31,7 @@ from models.wrappers.api.wire import (
 from models.wrappers.defaults import WrapperDefaults
 from utils.config.endpoint import Endpoint, parse_endpoint
 from utils.config.proxies import connection_problems
-from utils.config.secret_filter import is_secret_name
+from utils.config.secret_filter import was_secret_name
 from utils.config.text import key_path
 from utils.contracts import Generation, Message, Prepared, Sizes, UserFunctionError
 from utils.errors import UserError
@@ -315,7 +315,7 @@ class APIModelWrapper(WrapperDefaults):
         if deciding_body.get("stream") is True:  # says how the reply comes, not what it is
             del deciding_body["stream"]
         keyless = [  # secrets decide nothing
-            {name.lower(): value for name, value in part.items() if not is_secret_name(name)}
+            {name.lower(): value for name, value in part.items() if not was_secret_name(name)}
             for part in (headers, query)
         ]
         settings = [self.identity, deciding_body, *keyless]
