@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from utils.sampling import limit_ranks
+from utils.sampling import Group, limit_ranks
 from utils.sections import DataSection
 
 Line = dict[str, Any]  # one row of an annotation file, with the data set's own types
@@ -431,24 +431,30 @@ class DataSet:
     def limit_ranks(self) -> dict[str, int]:
         """Return when `--limit` takes each sample, from 0, by its key; it takes whole chains."""
         if self._ranked[0] is not self.samples:
-            self._ranked = self.samples, self._rank()
+            self._ranked = self.samples, self.ranks_of(self.samples)
         return self._ranked[1]
 
-    def _rank(self) -> dict[str, int]:
+    def ranks_of(self, samples: Iterable[Sample]) -> dict[str, int]:
+        """Return when `--limit` would take each sample, from 0, by its key, if there were no more.
+
+        A sample is gone through once; only what decides ranks is kept of it.
+        """
         column = self.benchmark.spread_column
-        chains: dict[str, list[Sample]] = {}
-        for sample in self.samples:
-            chains.setdefault(self.benchmark.chain_of(sample.line) or sample.key, []).append(sample)
-        first_samples = [chain[0] for chain in chains.values()]
-        groups = [
-            (str(sample.line.get("platform")), str(sample.line.get(column)))
-            for sample in first_samples
-        ]
-        ranks = limit_ranks(groups, [sample.image for sample in first_samples])
+        keys_of_chain: dict[str, list[str]] = {}
+        groups: list[Group] = []
+        images: list[Path | None] = []
+        for sample in samples:
+            chain = self.benchmark.chain_of(sample.line) or sample.key
+            if chain not in keys_of_chain:
+                keys_of_chain[chain] = []
+                groups.append((str(sample.line.get("platform")), str(sample.line.get(column))))
+                images.append(sample.image)
+            keys_of_chain[chain].append(sample.key)
+        ranks = limit_ranks(groups, images)
         return {
-            sample.key: rank
-            for chain, rank in zip(chains.values(), ranks, strict=True)
-            for sample in chain
+            key: rank
+            for keys, rank in zip(keys_of_chain.values(), ranks, strict=True)
+            for key in keys
         }
 
     def chosen(self, limit: int | None) -> Sequence[Sample]:

@@ -117,3 +117,23 @@ def test_scoring_with_a_limit_takes_the_samples_that_a_run_with_it_would(demo):
     demo.run("--no-report")
     demo.run("--mode", "eval", "--limit", "4", "--no-report")
     assert [row["index"] for row in demo.sheet(L2, "_partial")] == scored_indices
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        ["--only", "platform=os_web"],
+        ["--set", "data.L1.mode=hard", "--set", "data.L2.mode=advanced"],
+    ],
+)
+def test_scoring_few_samples_of_a_part_takes_those_that_a_run_on_it_would(demo, part):
+    def texts():
+        rows = demo.sheet(L1, "_partial") + demo.sheet(L2, "_partial")
+        return [(row["image_path"], row.get("question", row.get("instruction"))) for row in rows]
+
+    assert demo.run("--no-report").code == 0
+    limited = ["--limit", "4", "--no-report", *part]
+    demo.run("--mode", "eval", *limited)
+    scored = texts()
+    demo.run(*limited)
+    assert texts() == scored

@@ -162,7 +162,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     """
     data, benchmark = task.data, task.data.benchmark
     is_partial = view.is_part(data.mode, task.limit)
-    records = Selection(view, benchmark.in_mode, data.mode, task.limit, task.notes)
+    records = Selection(view, data, task.limit, task.notes)
     _check_not_empty(task, view, records)
     file = partial(task.folder.file, task.name, partial=is_partial)
     sheets = [file(".xlsx"), file(f"_{benchmark.result_suffix}.xlsx")]

@@ -250,7 +250,7 @@ def _judge_replies(
 
     return judge_replies(
         judge,
-        Selection(view, task.data.benchmark.in_mode, task.data.mode, task.limit),
+        Selection(view, task.data, task.limit),
         task.scorer(),
         task.folder,
         evaluation.options,
@@ -267,7 +267,7 @@ def judge_requests(evaluation: Evaluation, folder: RunFolder) -> int:
     with closing(LogView(folder.log(evaluation.dataset), data.mode, options.limit)) as view:
         judged = judge_replies(
             judge,
-            Selection(view, data.benchmark.in_mode, data.mode, options.limit),
+            Selection(view, data, options.limit),
             evaluation.scorer(skip_errors=True, run=view.run),
             folder,
             replace(options, mode="eval"),

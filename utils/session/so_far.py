@@ -149,7 +149,7 @@ def facts_so_far(evaluation: Evaluation, folder: RunFolder) -> dict[str, Any]:
     with closing(LogView(folder.log(evaluation.dataset), None, limit)) as view:
         scorer = evaluation.scorer(skip_errors=True, run=view.run)
         columns = SampleColumns()
-        for record in Selection(view, benchmark.in_mode, data.mode, limit):
+        for record in Selection(view, data, limit):
             columns.add(facts_of(record, scorer.judge(record), has_repeats=view.repeats > 1))
         is_part = view.is_part(data.mode, limit)
         facts = entry_of(view, benchmark.level, is_part=is_part).facts

@@ -9,15 +9,16 @@ stopped has the answers that the log held already, and never one to another requ
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from utils.contracts import (
     TURN_MARK,
-    Line,
+    DataSet,
     Record,
+    Sample,
     Status,
     question_of,
     repeat_key,
@@ -242,6 +243,8 @@ class Selection:
     takes from earlier runs.
 
     Args:
+        log: the log opened for scoring.
+        data: the data set as the config has it.
         limit: how many of the covered questions count, with or without a record; None: all.
         notes: what else a reader of the score should know.
     """
@@ -249,20 +252,20 @@ class Selection:
     def __init__(
         self,
         log: LogView,
-        in_mode: Callable[[Line, str], bool],
-        mode: str,
+        data: DataSet,
         limit: int | None,
         notes: Sequence[str] = (),
     ) -> None:
         self._notes = list(notes)
-        self._log, self._in_mode, self._mode = log, in_mode, mode
+        self._log, self._data, self._mode = log, data, data.mode
         # Records that were chosen; questions that lack one; records that an earlier run has left.
         self.taken = self.missing = self.earlier = 0
         self._is_short = limit is not None and log.limit is not None and log.limit < limit
         self._keys = log.covered
-        is_all_of_mode = log.mode == mode and (self._is_short or log.limit == limit)
+        is_all_of_mode = log.mode == self._mode and (self._is_short or log.limit == limit)
         if limit is not None and not is_all_of_mode:
-            self._keys = self._limited(limit)
+            ranks = log.limit_ranks if log.mode == self._mode else data.ranks_of(self._of_mode())
+            self._keys = [key for key in log.covered if ranks.get(key, limit) < limit]
 
     def __iter__(self) -> Iterator[Record]:
         self.taken = self.missing = self.earlier = 0
@@ -276,22 +279,18 @@ class Selection:
                 self.missing += 1  # where the log covers all modes, it may be of this one
                 continue
             for key, record in zip(keys, records, strict=True):
-                if are_of_mode or self._in_mode(record["line"], self._mode):
+                if are_of_mode or self._data.benchmark.in_mode(record["line"], self._mode):
                     self.taken += 1
                     self.earlier += key in self._log.earlier
                     yield record
 
-    def _limited(self, limit: int) -> list[str]:
-        """Return the covered keys whose turns come first, in file order."""
-        taken: set[str] = set()
-        for key in sorted(self._log.covered, key=self._log.limit_ranks.__getitem__):
+    def _of_mode(self) -> Iterator[Sample]:
+        """Yield the covered samples of the mode, in file order, as far as they have a record."""
+        for key in self._log.covered:
             record = self._log.sample_record(key)
-            is_of_mode = self._mode == self._log.mode  # no record: nothing else is known
-            if self._in_mode(record["line"], self._mode) if record else is_of_mode:
-                taken.add(key)
-            if len(taken) == limit:
-                break
-        return [key for key in self._log.covered if key in taken]
+            if record is not None and self._data.benchmark.in_mode(record["line"], self._mode):
+                line = record["line"]
+                yield Sample(key, line, Path(str(line.get("image_path"))), None)
 
     def why_empty(self) -> str:
         """Say why not one sample can be scored, and what to do."""
