@@ -36,6 +36,8 @@ OTHER_DATA_SETS = ("GUIContentUnderstanding", *ACTING)
 """Levels that do not ask for a point; but for agents, recipes leave them to their own prompts."""
 GROUNDING, STEPS, DESKTOP_STEPS, AGENT = "grounding", "steps", "desktop_steps", "agent"
 """Forms of a recipe: what a data set asks for."""
+NEW_TOKENS = {GROUNDING: 512, STEPS: 2048, DESKTOP_STEPS: 2048, AGENT: 2048}
+"""Limit of a checkpoint's reply by form, where the authors name none; transformers' own is 20."""
 NO_STEPS: Mapping[str, str] = MappingProxyType({})
 """Of a config without recorded steps."""
 HELPFUL = "You are a helpful assistant."
@@ -287,12 +289,13 @@ class Recipe:
             fitting = [dataset for dataset, form in steps.items() if form == self.steps.form]
             prompts |= dict.fromkeys(fitting, as_path(module, self.steps.prompt))
             parsers |= dict.fromkeys(fitting, as_path(module, self.steps.parse))
-        generate_cfg = self._settings_for(self._main_form(benchmarks, steps))
+        main_form = self._main_form(benchmarks, steps)
+        generate_cfg = self._settings_for(main_form)
         entry: dict[str, Any] = {"custom_prompt": prompts, "parse_function": parsers}
         if imp_type == "custom":
             return entry
         if imp_type == "transformers":
-            return entry | self._of_checkpoint(generate_cfg)
+            return entry | self._of_checkpoint(generate_cfg, NEW_TOKENS[main_form])
         settings = deepcopy(dict(generate_cfg))
         if self.chat_template:
             extra_body = settings.setdefault("extra_body", {})
@@ -390,12 +393,12 @@ class Recipe:
             kwargs["resize"] = [dict(step) for step in resize]
         return kwargs
 
-    def _of_checkpoint(self, api_cfg: Mapping[str, Any]) -> dict[str, Any]:
+    def _of_checkpoint(self, api_cfg: Mapping[str, Any], new_tokens: int) -> dict[str, Any]:
         """Return the settings in the words of transformers' `generate`, as far as it has them."""
         settings = {**api_cfg, **api_cfg.get("extra_body", {})}
-        generate_cfg: dict[str, Any] = {}
-        if "max_tokens" in settings:
-            generate_cfg["max_new_tokens"] = settings["max_tokens"]
+        generate_cfg: dict[str, Any] = {"max_new_tokens": settings.get("max_tokens", new_tokens)}
+        if "repetition_penalty" in settings:
+            generate_cfg["repetition_penalty"] = settings["repetition_penalty"]
         if "temperature" in settings:
             generate_cfg["do_sample"] = settings["temperature"] > 0
         if generate_cfg.get("do_sample"):

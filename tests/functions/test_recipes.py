@@ -22,6 +22,7 @@ from models.recipes import (
     seed_1_8,
 )
 from models.recipes.base import Limits
+from models.wrappers.local.settings import LIBRARY_LIMIT
 from tests.support import recipe_replay
 from tests.support.mock_server import Reply
 from tests.support.runs import PROJECT
@@ -475,3 +476,58 @@ def test_the_documentation_has_every_recipe_with_its_frame():
     missing = [name for name, recipe in RECIPES.items() if f"| `{name}` |" not in text]
     assert missing == []
     assert [name for name, recipe in RECIPES.items() if f"| {recipe.frame} |" not in text] == []
+
+
+STEPS = "AndroidControl"
+L3 = "GUITaskAutomation"
+
+
+def settings_of_a_checkpoint(family, dataset):
+    recipe = RECIPES[family]
+    steps = {STEPS: recipe.steps.form} if dataset == STEPS else {}
+    entry = recipe.entry("transformers", f"models.recipes.{family}", {dataset: dataset}, steps)
+    return entry["generate_cfg"]
+
+
+@pytest.mark.parametrize(
+    ("family", "dataset", "limit"),
+    [
+        # Their authors name no limit.
+        ("jedi", L2, 512),
+        ("aguvis", L2, 512),
+        ("os_atlas_base_4b", L2, 512),
+        ("os_atlas_base_7b", L2, 512),
+        ("uground_v1", L2, 512),
+        ("agentcpm_gui", L2, 512),
+        ("fara_7b", L3, 2048),
+        ("fara_1_5", L3, 2048),
+        # The authors' own.
+        ("gta1", L2, 32),
+        ("qwen3_vl", L2, 512),
+        ("qwen3_vl", L3, 1024),
+        ("agentcpm_gui", STEPS, 2048),
+    ],
+)
+def test_a_checkpoint_has_the_authors_limit_of_new_tokens_or_one_that_cuts_no_reply(
+    family, dataset, limit
+):
+    assert settings_of_a_checkpoint(family, dataset)["max_new_tokens"] == limit
+
+
+@pytest.mark.parametrize("family", RECIPES)
+def test_no_checkpoint_of_a_recipe_is_left_with_the_library_s_limit_of_new_tokens(family):
+    recipe = RECIPES[family]
+    forms = {L2: recipe.has_grounding, STEPS: recipe.steps, L3: recipe.agent}
+    datasets = [] if recipe.needs_class else [dataset for dataset, form in forms.items() if form]
+    limits = [settings_of_a_checkpoint(family, dataset)["max_new_tokens"] for dataset in datasets]
+    assert all(limit > LIBRARY_LIMIT for limit in limits)
+
+
+def test_a_server_gets_no_limit_where_the_authors_name_none():
+    settings = RECIPES["jedi"].entry("openai", "models.recipes.jedi", {L2: L2})["generate_cfg"]
+    assert settings == {"temperature": 0}
+
+
+def test_a_checkpoint_has_the_authors_penalty_for_repetition():
+    settings = settings_of_a_checkpoint("gui_r1", STEPS)
+    assert settings == {"max_new_tokens": 1024, "do_sample": False, "repetition_penalty": 1.05}
