@@ -18,6 +18,7 @@ from typing import Any
 
 from utils.contracts import WH, ParseFunction, Point
 from utils.reply_numbers import numbers_of_reply as numbers_of_reply
+from utils.reply_numbers import parse_numbers
 
 QWEN_FACTOR = 28  # two patches of 14 px, merged (Qwen2-VL, Qwen2.5-VL; Qwen3-VL has 32)
 QWEN_PIXELS = (4 * QWEN_FACTOR**2, 1280 * QWEN_FACTOR**2)  # what processor and hosts begin with
@@ -275,16 +276,24 @@ def _file_wh(meta: Mapping[str, Any]) -> WH:
 
 
 def frame_parser(frame: Frame, *, y_first: bool = False) -> ParseFunction:
-    """Return a parse function for models that answer in `frame`; it takes the centre of a box."""
+    """Return a parse function for models that answer in `frame`; it takes the centre of a box.
+
+    Args:
+        frame: unit of the numbers.
+        y_first: y stands before x, where the reply does not name them.
+    """
 
     def parse(response: str, meta: Mapping[str, Any]) -> Point | None:
-        numbers = numbers_of_reply(response)
-        if numbers is None:
+        parsed = parse_numbers(response)
+        if parsed is None:
             return None
+        numbers = parsed.values
         x, y = numbers[:2]
         if len(numbers) == 4:
             x, y = (x + numbers[2]) / 2, (y + numbers[3]) / 2
-        return in_frame(frame, (y, x) if y_first else (x, y), meta)
+        if y_first and not parsed.have_names:
+            x, y = y, x
+        return in_frame(frame, (x, y), meta)
 
     parse.__name__ = parse_function_name(frame, y_first=y_first).rpartition(".")[2]
     parse.__qualname__ = parse.__name__

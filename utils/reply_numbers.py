@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from math import inf, isclose
 from operator import attrgetter
@@ -25,7 +26,15 @@ Numbers = tuple[float, ...]
 LARGEST = 1e6  # no screen has a coordinate beyond it; identifiers and time stamps have
 SAME_RATIO = 0.002  # of two coordinates, if they come from the same numbers
 _PLAIN_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+LONGEST_RUN = 5  # numbers: a box and a confidence
 LONGEST_LABEL = 60  # signs; also what bounds the time that a long reply takes
+
+
+class ParsedNumbers(NamedTuple):
+    """The numbers of a point or a box."""
+
+    values: Numbers
+    have_names: bool  # the reply says which of them are x and which are y
 
 
 class _Candidate(NamedTuple):
@@ -35,10 +44,17 @@ class _Candidate(NamedTuple):
     end: int  # position in the reply
     numbers: Numbers | None  # None: they can be read in two ways
     start: int = 0
+    have_names: bool = False
 
 
 def numbers_of_reply(reply: str) -> Numbers | None:
     """Return the two or four numbers with which a reply names its point or box, None without."""
+    parsed = parse_numbers(reply)
+    return None if parsed is None else parsed.values
+
+
+def parse_numbers(reply: str) -> ParsedNumbers | None:
+    """Return the numbers of `numbers_of_reply`, and whether the reply names them x and y."""
     tagged: list[_Candidate] = []
     text = _without_point_tags(fold(after_thinking(reply)).text, tagged)
     text = _QUOTED_LIST.sub(lambda match: re.sub("[\"']", " ", match[0]), text)
@@ -52,7 +68,8 @@ def numbers_of_reply(reply: str) -> Numbers | None:
     candidates = [*named, *plain, *tagged]
     if not candidates:
         return None
-    return max(reversed(candidates), key=attrgetter("is_well_formed", "end")).numbers
+    best = max(reversed(candidates), key=attrgetter("is_well_formed", "end"))
+    return None if best.numbers is None else ParsedNumbers(best.numbers, best.have_names)
 
 
 def is_from_other_numbers(
@@ -107,6 +124,7 @@ _CORNER_FORMS = (
 )
 _SIZE_FORMS = (("x", "y", "width", "height"), ("left", "top", "width", "height"))
 _CENTRE_FORM = ("cx", "cy", "width", "height")
+_IMAGE_SIZE = {"width", "height"}  # in front of a point, not of the rest of a box
 _SAME_NAMES = {"w": "width", "h": "height"}
 
 # An x and a y with words or signs around them, where each stands in the reply once.
@@ -132,7 +150,9 @@ def _adjacent_names(text: str) -> Iterator[_Candidate]:
         return
     for match in _NAMED_NUMBER().finditer(text):
         name = _plain_name(match["name"])
-        if name in values or end < 0 or not _BETWEEN_NAMED.fullmatch(text, end, match.start()):
+        is_next = end >= 0 and _BETWEEN_NAMED.fullmatch(text, end, match.start())
+        is_image_size = values.keys() == _IMAGE_SIZE and not _is_in_object(text, start)
+        if name in values or not is_next or is_image_size:
             values = {}
             is_plain = True
             start = match.start()
@@ -141,7 +161,13 @@ def _adjacent_names(text: str) -> Iterator[_Candidate]:
         end = match.end()
         numbers = _numbers_of_form(values)
         if numbers is not None and max(map(abs, numbers)) < LARGEST:
-            yield _Candidate(True, end, numbers if is_plain else None, start)
+            yield _Candidate(True, end, numbers if is_plain else None, start, have_names=True)
+
+
+def _is_in_object(text: str, position: int) -> bool:
+    """Whether a position is in an object of JSON or in a tag, where names have no order."""
+    last_sign = max("}>{<", key=lambda sign: text.rfind(sign, 0, position))
+    return last_sign in "{<"
 
 
 def _plain_name(name: str) -> str:
@@ -180,7 +206,7 @@ def _lone_names(text: str) -> Iterator[_Candidate]:
     if max(map(abs, numbers)) < LARGEST:
         is_plain = x["tail"] is None and y["tail"] is None
         start, end = matches[0].start(), matches[1].end()
-        yield _Candidate(True, end, numbers if is_plain else None, start)
+        yield _Candidate(True, end, numbers if is_plain else None, start, have_names=True)
 
 
 # -- numbers side by side -------------------------------------------------------------------------
@@ -189,7 +215,11 @@ def _lone_names(text: str) -> Iterator[_Candidate]:
 _LONE_NUMBER = at_first_use(
     rf"(?<!{WORD})(?<!\.)(?<!\d')(?P<number>{_NUMBER}){_UNIT}{_NUMBER_ENDS}", re.IGNORECASE
 )
-_BETWEEN = re.compile(r"[\s,;()\[\]{}|]{1,12}")  # what may stand between two numbers of a point
+# What may stand between two numbers of a point; indented JSON has any number of blanks.
+_BETWEEN = re.compile(r"(?:\s++|[,;()\[\]{}|]){1,12}")
+_NEXT_GROUP = re.compile(r"[^()\[\]{}]*+[)\]}][^()\[\]{}]*+[(\[{][^()\[\]{}]*+")
+_NO_BRACKETS = re.compile(r"[^()\[\]{}]+")
+_OPENING_BRACKETS = frozenset("([{")
 _BRACKETS = set("()[]{}|")
 _OPENING = set("([{<>'\"|")
 _CLOSING = set(")]}<>'\"|")
@@ -201,20 +231,14 @@ _QUOTED_LIST = re.compile(rf"[\[(]\s*+{_QUOTED}(?:\s*+,\s*+{_QUOTED}){{1,3}}\s*+
 
 def _plain_numbers(text: str) -> Iterator[_Candidate]:
     """Find runs of two or four numbers with nothing but separators between them."""
-    runs: list[list[re.Match[str]]] = []
-    for match in _LONE_NUMBER().finditer(text):
-        if runs and _BETWEEN.fullmatch(text, runs[-1][-1].end(), match.start()):
-            runs[-1].append(match)
-        else:
-            runs.append([match])
-    for run in runs:
-        written = [match["number"] for match in run[:6]]
+    for run in map(partial(_last_group, text), _runs_of_numbers(text)):
+        written = [match["number"] for match in run[: LONGEST_RUN + 1]]
         coordinates = _without_confidence(written)
         between = [
             text[one.end() : other.start()] for one, other in pairwise(run[: len(coordinates)])
         ]
         is_readable = not _has_two_ways(coordinates, between)
-        if len(run) > 5 or (is_readable and len(coordinates) not in (2, 4)):
+        if len(run) > LONGEST_RUN or (is_readable and len(coordinates) not in (2, 4)):
             continue
         numbers = tuple(map(float, coordinates))
         if max(map(abs, numbers)) >= LARGEST:
@@ -226,6 +250,41 @@ def _plain_numbers(text: str) -> Iterator[_Candidate]:
         is_in_brackets = before[-1:] in _OPENING and after[:1] in _CLOSING
         is_well_formed = is_in_brackets or _is_on_own_line(text, start, end)
         yield _Candidate(is_well_formed, end, numbers if is_readable else None, start)
+
+
+def _runs_of_numbers(text: str) -> list[list[re.Match[str]]]:
+    """Return the numbers with nothing but separators between them.
+
+    A bracket that opens behind a number outside of brackets begins a new run: `Page 2 (512, 384)`.
+    """
+    runs: list[list[re.Match[str]]] = []
+    depth = 0  # of the brackets around the last number
+    for match in _LONE_NUMBER().finditer(text):
+        between = _BETWEEN.fullmatch(text, runs[-1][-1].end(), match.start()) if runs else None
+        brackets = _NO_BRACKETS.sub("", between[0]) if between else ""
+        opens_anew = depth <= 0 and brackets[:1] in _OPENING_BRACKETS
+        if between and not opens_anew:
+            runs[-1].append(match)
+            opening_count = sum(bracket in _OPENING_BRACKETS for bracket in brackets)
+            depth += 2 * opening_count - len(brackets)
+        else:
+            runs.append([match])
+            before = text[max(0, match.start() - LONGEST_LABEL) : match.start()].rstrip()
+            depth = int(before[-1:] in _OPENING_BRACKETS)
+    return runs
+
+
+def _last_group(text: str, run: list[re.Match[str]]) -> list[re.Match[str]]:
+    """Return the last point or box of a list of them, each in brackets; any other run as it is."""
+    if len(run) <= LONGEST_RUN:  # two points are the corners of a box
+        return run
+    groups = [[run[0]]]
+    for one, other in pairwise(run):
+        if _NEXT_GROUP.fullmatch(text, one.end(), other.start()):
+            groups.append([])
+        groups[-1].append(other)
+    is_list = len({len(group) for group in groups}) == 1
+    return groups[-1] if is_list else run
 
 
 def _without_confidence(written: list[str]) -> list[str]:

@@ -110,6 +110,19 @@ def test_replies_that_the_parser_cannot_read_are_read_in_every_frame():
     assert "no point in " in texts_of(section)[0]
 
 
+def test_numbers_with_names_are_read_in_the_same_order_as_the_parse_function_reads_them():
+    """Half of the replies name x and y; the others have y before x."""
+    reading = Interpretation(Frame.PER_MILLE, y_first=True)
+
+    def wrap(dice, reply):
+        y, x = coordinates.numbers_of_reply(reply)
+        return f"x={x}, y={y}" if dice.random() < 0.5 else reply
+
+    section = audit_of(1, Model(reading), function_of(reading), pictures=60, wrap=wrap)
+    assert (section["configured"], section["best"]) == ([reading.name], [reading.name])
+    assert section["findings"] == []
+
+
 @pytest.mark.parametrize("unread", [0.02, 0.4])
 def test_some_replies_that_are_not_read_are_worth_a_warning_where_they_are_many(unread):
     """The lead is over all replies, so it is what the score would gain."""

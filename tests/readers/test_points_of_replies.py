@@ -1,8 +1,10 @@
 """The numbers of a reply in the forms that models and the people who ask them write."""
 
+import json
+
 import pytest
 
-from utils.coordinates import numbers_of_reply, parse_per_mille
+from utils.coordinates import numbers_of_reply, parse_per_mille, parse_yx_per_mille
 from utils.thinking import parse_point
 
 
@@ -158,6 +160,87 @@ def test_points_in_tags_are_points_and_no_box(reply, numbers):
     ],
 )
 def test_a_confidence_behind_whole_pixels_is_set_aside(reply, numbers):
+    assert numbers_of_reply(reply) == numbers
+
+
+@pytest.mark.parametrize(
+    ("reply", "point"),
+    [
+        ("[384, 512]", (0.512, 0.384)),
+        ("[100, 200, 300, 400]", (0.3, 0.2)),
+        ("y=384, x=512", (0.512, 0.384)),
+        ("x=512, y=384", (0.512, 0.384)),
+        ('{"y": 384, "x": 512}', (0.512, 0.384)),
+        ("y is at 384 (from the top), x is at 512", (0.512, 0.384)),
+        ('<point x="512" y="384" alt="b">b</point>', (0.512, 0.384)),
+        ('{"ymin": 100, "xmin": 200, "ymax": 300, "xmax": 400}', (0.3, 0.2)),
+        ('{"top": 100, "left": 200, "bottom": 300, "right": 400}', (0.3, 0.2)),
+    ],
+)
+def test_y_comes_first_only_among_numbers_without_names(reply, point):
+    assert parse_yx_per_mille(reply, {"image_size": "[2000, 1000]"}) == pytest.approx(point)
+
+
+@pytest.mark.parametrize(
+    ("reply", "numbers"),
+    [
+        ("I would click on Button 5 (512, 384).", (512, 384)),
+        ("Page 2\n(512, 384)", (512, 384)),
+        ("Confidence: 0.95\n[512, 384]", (512, 384)),
+        ("Click tab 2, 3 (512, 384)", (512, 384)),
+        ("Row 3 [10, 20, 30, 40]", (10, 20, 30, 40)),
+        ("Button 5: (10, 20), (30, 40)", (10, 20, 30, 40)),
+        ("512, 384 (2)", (512, 384)),
+        ("[5, [512, 384]]", None),  # within the same brackets
+    ],
+)
+def test_a_number_in_front_of_the_brackets_is_no_part_of_the_point(reply, numbers):
+    assert numbers_of_reply(reply) == numbers
+
+
+@pytest.mark.parametrize("indent", [None, 2, 4, 8, "\t"])
+@pytest.mark.parametrize(
+    ("value", "numbers"),
+    [
+        ([{"point_2d": [512, 384], "label": "x"}], (512, 384)),
+        ([{"bbox_2d": [10, 20, 30, 40], "label": "x"}], (10, 20, 30, 40)),
+        ({"calls": [{"arguments": {"coordinate": [512, 384]}}]}, (512, 384)),
+        ([[[10, 20], [30, 40]]], (10, 20, 30, 40)),
+    ],
+)
+def test_json_is_read_with_any_indentation(value, indent, numbers):
+    assert numbers_of_reply(json.dumps(value, indent=indent)) == numbers
+
+
+@pytest.mark.parametrize(
+    ("reply", "numbers"),
+    [
+        ("[[100, 100], [300, 300], [500, 500]]", (500, 500)),
+        ("(100, 100), (300, 300), (500, 500)", (500, 500)),
+        ("(100, 100)\n(200, 200)\n(300, 300)\n(500, 500)", (500, 500)),
+        ("[[10, 20, 30, 40], [50, 60, 70, 80]]", (50, 60, 70, 80)),
+        ("[[10, 20, 30, 40, 0.9], [50, 60, 70, 80, 0.8]]", (50, 60, 70, 80)),
+        ("(10, 20), (30, 40)", (10, 20, 30, 40)),  # the corners of a box
+        ("[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]", None),  # boxes by their corners
+        ("[[1, 2], [3, 4], [5, 6, 7, 8]]", None),
+        ("[1, 2, 3, 4, 5, 6]", None),
+    ],
+)
+def test_of_several_points_in_brackets_the_last_one_counts(reply, numbers):
+    assert numbers_of_reply(reply) == numbers
+
+
+@pytest.mark.parametrize(
+    ("reply", "numbers"),
+    [
+        ("width: 1920\nheight: 1080\nx: 100\ny: 200", (100, 200)),
+        ("w=1920, h=1080, x=100, y=200", (100, 200)),
+        ('{"width": 30, "height": 40, "x": 10, "y": 20}', (10, 20, 40, 60)),
+        (json.dumps({"width": 30, "height": 40, "x": 10, "y": 20}, indent=4), (10, 20, 40, 60)),
+        ("x: 10\ny: 20\nwidth: 30\nheight: 40", (10, 20, 40, 60)),
+    ],
+)
+def test_a_size_in_front_of_a_point_is_that_of_the_image_but_in_an_object(reply, numbers):
     assert numbers_of_reply(reply) == numbers
 
 

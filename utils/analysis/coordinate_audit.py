@@ -25,12 +25,11 @@ from utils.contracts import Facts
 from utils.coordinates import (
     OF_THE_IMAGE_SENT,
     Frame,
-    numbers_of_reply,
     parse_function_name,
     place_in_frame,
 )
 from utils.findings import Finding, note, warning
-from utils.reply_numbers import is_from_other_numbers
+from utils.reply_numbers import ParsedNumbers, is_from_other_numbers, parse_numbers
 from utils.text import change_text, counted, format_number, format_percent
 from utils.thinking import after_thinking
 
@@ -121,12 +120,15 @@ class _Replies:
     def __init__(
         self,
         columns: SampleColumns,
-        numbers: Sequence[Sequence[float] | None],
+        numbers: Sequence[ParsedNumbers | None],
         *,
         scored_kinds: Sequence[str] = (),
     ) -> None:
         self.columns = columns
-        self.numbers = table(numbers, 4)  # of each reply two or four
+        values = [None if parsed is None else parsed.values for parsed in numbers]
+        self.numbers = table(values, 4)  # of each reply two or four
+        have_names = [parsed is not None and parsed.have_names for parsed in numbers]
+        self.have_names = np.array(have_names, dtype=bool)  # x and y, so that no order counts
         self.parsed_frac = table(columns["point_frac"], 2)  # what the parse function returned
         self.boxes_frac = table(columns["box_frac"], 4)  # x1, y1, x2, y2 of the targets
         self.hits = columns.hits() > 0
@@ -151,7 +153,7 @@ class _Replies:
         frame = interpretation.frame
         pairs = self.pairs()
         if interpretation.y_first:
-            pairs = pairs[:, ::-1]
+            pairs = np.where(self.have_names[:, None], pairs, pairs[:, ::-1])
         if frame is Frame.GRID_PIXELS:
             return pairs / self.grid_wh
         if frame is Frame.LETTERBOXED:
@@ -232,7 +234,7 @@ def interpretations_on_target(facts: Facts) -> list[Interpretation]:
     """
     columns = SampleColumns()
     columns.add(facts)
-    replies = _Replies(columns, [numbers_of_reply(facts["prediction"])])
+    replies = _Replies(columns, [parse_numbers(facts["prediction"])])
     candidates = _candidates(knows_grid=facts.get("grid_wh") is not None)
     return [candidate for candidate in candidates if replies.on_target(candidate).any()]
 
@@ -256,7 +258,7 @@ def coordinate_audit(columns: SampleColumns, settings: AuditSettings) -> Section
     answered = columns.with_one_box().answered()
     # Points of a crop say nothing about frames of the image.
     answered = answered.where([looks is None for looks in answered["zoom"]])
-    all_numbers = [numbers_of_reply(reply) for reply in answered["prediction"]]
+    all_numbers = [parse_numbers(reply) for reply in answered["prediction"]]
     is_compared = [
         point is not None or numbers is not None
         for point, numbers in zip(answered["point_frac"], all_numbers, strict=True)
