@@ -189,7 +189,7 @@ def _letters(options: Any) -> Collection[str]:
 
 # -- the letter that a reply plainly gives --------------------------------------------------------
 # The protocol's option parser takes the first letter that any of its patterns finds. This reader
-# wants it said: a lone letter, a statement in words, a single list item.
+# wants it said: a lone letter, a statement in words, a line of one letter, a single list item.
 
 # Before these words a single "A" is the subject of a sentence, not an article.
 _VERBS = (
@@ -203,6 +203,12 @@ ARTICLE = re.compile(rf"[ \t]+(?!(?:{_VERBS})\b)[^\W\d_]", re.IGNORECASE)
 _ENDS = rf"(?!{WORD}|')(?!\.{WORD})"  # the letter is not the first one of a word
 _LETTER = rf"[\W_]{{0,8}}(?i:option\s+)?[\W_]{{0,8}}([A-Z]){_ENDS}"
 _RIGHT = r"(?:correct|right|best)"
+# Not "is right below the toolbar", and not "is the right arrow".
+_STATED = r"(?=[ \t]*(?:[^\w\s]|\n|\Z|\s(?:because|since|as)\b))"
+_IS_RIGHT = (
+    rf"is\s+(?:correct\b|(?:the\s+)?{_RIGHT}{_STATED}"
+    rf"|the\s+{_RIGHT}\s+(?:answer|option|choice|one)\b)"
+)
 # Words of which a statement has one, and its form; most replies have none, and are done quickly.
 _ASIAN_LINK = "(?:就是|是|为|為|选择?|選擇?|は|은|는|:|=)?"
 _STATEMENTS = tuple(
@@ -214,22 +220,32 @@ _STATEMENTS = tuple(
             r"(?i:\banswer\b(?:\s+(?:choice|option))?(?:\s+(?:is|would be|should be|must be))?"
             r"(?:\s+therefore)?\s*[:=]?)" + _LETTER,
         ),
+        ("ans: ans. ans=", r"(?i:\bans[:.=])" + _LETTER),
         (
             "option choice one",
-            rf"(?i:\b{_RIGHT}\s+(?:option|choice|one)\s+(?:is|would be)\s*:?)" + _LETTER,
+            rf"(?i:\b{_RIGHT}\s+(?:option|choice|one)(?:\s+(?:is|would be)\s*:?|\s*[:=]))"
+            + _LETTER,
         ),
+        ("choice: choice=", r"(?i:\bchoice[:=])" + _LETTER),
         (
             "choose select pick go",
             r"(?i:\bI(?:\s+would|'d|\s+will|'ll)?"
             r"\s+(?:choose|select|pick|go\s+with))" + _LETTER,
         ),
+        # "Choose B", but not "Choose A, B or C"
+        (
+            "choose select pick",
+            r"(?im:^[\W_]{0,8}(?:choose|select|pick))"
+            + _LETTER
+            + r"(?!\s*(?:,|/|or\b|and\b)\s*(?:or\s+)?[A-Z]\b)",
+        ),
         (
             "option",
-            rf"(?i:\boption)\s+[\W_]{{0,4}}([A-Z]){_ENDS}\s+(?i:is\s+(?:the\s+)?{_RIGHT})",
+            rf"(?i:\boption)\s+[\W_]{{0,4}}([A-Z]){_ENDS}\s+(?i:{_IS_RIGHT})",
         ),
         (
             "correct right best",
-            rf"(?<!{WORD})(?<!')([A-Z])[\W_]{{0,3}}\s+(?i:is\s+(?:the\s+)?{_RIGHT})\b",
+            rf"(?<!{WORD})(?<!')([A-Z])[\W_]{{0,3}}\s+(?i:{_IS_RIGHT})",
         ),
         ("boxed", r"(?i:boxed\s*\{)\s*(?:\\text\s*\{)?" + _LETTER),
         ("<answer> begin_of_box", r"(?i:<answer>|<\|begin_of_box\|>)" + _LETTER),
@@ -243,6 +259,7 @@ _STATEMENTS = tuple(
         ("应 應 而", rf"(?<!不)(?:应该|應該|应|應|而)(?:是|为|為|选|選|选择|選擇){_LETTER}"),
     )
 )
+LONGEST_LETTER = 100  # signs, with those around the letter
 _ONLY_A_LETTER = re.compile(
     r"[\W_]{0,40}(?:(?:(?i:option)|选项|選項|選択肢)[\W_]{0,4})?([A-Za-z])[\W_]{0,40}"
 )
@@ -256,21 +273,32 @@ _LINE = re.compile(  # "B. Settings", "(B)", "**B**", "B, because ..."
 def strict_option(reply: str, letters: Collection[str]) -> str | None:
     """Return the letter that a reply plainly gives as its answer; None where it does not.
 
-    Three forms count, in this order:
+    Four forms count, in this order:
 
     1. The reply is only a letter.
     2. The reply states an answer ("the correct answer is B"); the last statement counts.
-    3. A line starts with a letter as a list item ("B. Settings"), and no line with another letter.
+    3. The first or the last line is only a letter, and the other one is not another letter.
+    4. A line starts with a letter as a list item ("B. Settings"), and no line with another letter.
 
     A letter that is no option of the sample is no answer.
     """
     text = fold(reply).text.strip()
-    alone = _ONLY_A_LETTER.fullmatch(text) if len(text) <= 100 else None
-    stated = (0, alone[1].upper()) if alone else last_statement(text)
+    alone = _lone_letter(text)
+    stated = (0, alone) if alone else last_statement(text)
     if stated:
         return stated[1] if stated[1] in letters else None
+    lines = text.split("\n")
+    lone_letters = {_lone_letter(lines[0]), _lone_letter(lines[-1])} & set(letters)
+    if len(lone_letters) == 1:
+        return lone_letters.pop()
     items = {match.group(1) for match in _LINE.finditer(text)} & set(letters)
     return items.pop() if len(items) == 1 else None
+
+
+def _lone_letter(text: str) -> str | None:
+    """Return the letter of a text that is only a letter; None of any other."""
+    match = _ONLY_A_LETTER.fullmatch(text) if len(text) <= LONGEST_LETTER else None
+    return match[1].upper() if match else None
 
 
 def last_statement(reply: str) -> tuple[int, str] | None:

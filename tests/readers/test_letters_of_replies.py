@@ -1,4 +1,4 @@
-"""The letter that a reply gives as its answer, in scripts that put no spaces between words."""
+"""The letter that a reply gives as its answer, in words and in scripts without spaces between them."""
 
 import pytest
 
@@ -36,6 +36,67 @@ def test_letters_beside_signs_of_unspaced_scripts_are_letters(reply, letter):
 
 @pytest.mark.parametrize("reply", ["The answer is Café", "答案是ABC公司", "I choose D'Artagnan"])
 def test_the_first_letter_of_a_word_is_no_letter(reply):
+    assert strict_option(reply, "ABCD") is None
+
+
+EXPLAINED = "A. Open - not shown\nB. Settings - shown\nC. Close - not shown"
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        (f"B\n\nExplanation:\n{EXPLAINED}", "B"),
+        (f"**B**\n\n{EXPLAINED}", "B"),
+        ("A. Open: no\nB. Settings: yes\n\nB", "B"),
+        ("A. Open: no\nB. Settings: yes\n\n**(B)**\n", "B"),
+        (f"B\n\n{EXPLAINED}\n\nThe correct answer is C.", "C"),
+        (f"Z\n\n{EXPLAINED}", "A"),  # no option: as the protocol reads it
+        (f"A\n\n{EXPLAINED}\n\nB", "A"),  # two letters: as the protocol reads it
+    ],
+)
+def test_a_first_or_last_line_that_is_only_a_letter_is_the_answer(reply, letter):
+    assert parse_option(reply, META) == letter
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("Correct option: B", "B"),
+        ("Correct option: B) Settings", "B"),
+        ("**Correct option:** B", "B"),
+        ("The best choice: B, because of the gear", "B"),
+        ("The correct option is B", "B"),
+        ("Choice: B", "B"),
+        ("Choose B", "B"),
+        ("Select option B.", "B"),
+        ("Ans: D", "D"),
+        ("Ans. D", "D"),
+        ("Answer: B\nOption A is right below the toolbar, so it is wrong.", "B"),
+        ("Answer: B\nOption A is best seen in the other menu.", "B"),
+        ("The correct answer is B. A is the right arrow, not the left one.", "B"),
+        ("The correct answer is B. A is right next to it.", "B"),
+        ("Answer: B? No, A is right.", "A"),
+        ("Answer: B? No, A is the right one", "A"),
+        ("Answer: B? No, option A is the best answer here", "A"),
+        ("Answer: B? No, A is right because it is blue", "A"),
+        ("Answer: B? No, A is correct and B is not", "A"),
+    ],
+)
+def test_a_statement_is_told_from_words_that_look_like_one(reply, letter):
+    assert parse_option(reply, META) == letter
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Choose A, B, C or D",
+        "Select A or B",
+        "Select A file from the list",
+        "Correct option: All of them",
+        "I transferred the options: A",
+    ],
+)
+def test_an_instruction_that_is_repeated_states_no_letter(reply):
     assert strict_option(reply, "ABCD") is None
 
 

@@ -57,8 +57,8 @@ NOTE = (
     "share: percentage of the answered questions; right: percentage of right answers among them. "
     "The strict parser reads only the text after any thinking, and accepts only letters of the "
     "question's options. It accepts a reply that is only a letter, the last plain statement of an "
-    f"answer, or a single list item. {PARSE_OPTION} uses the protocol's letter where the reply has "
-    "no plain statement."
+    "answer, a first or last line that is only a letter, or a single list item. "
+    f"{PARSE_OPTION} uses the protocol's letter where the reply has no plain statement."
 )
 
 
