@@ -40,6 +40,8 @@ _PARAMETERS: Mapping[str, Sequence[str]] = {
     "terminate": ("status", "answer"),
 }
 _KEYS = ("hotkey", "keyDown", "keyUp")
+_WITHOUT_EFFECT = ("interval", "duration", "tween", "logScreenshot", "_pause")
+"""Arguments that every function may have, and that do not change what it does."""
 _POINTING_KINDS = {
     "click": "click",
     "doubleClick": "double",
@@ -51,8 +53,15 @@ _POINTING_KINDS = {
     "mouseDown": "mouse_down",
     "mouseUp": "mouse_up",
 }
-_CLICKS = {2: "double", 3: "triple"}
-_BUTTONS = {"right": "right", "middle": "middle"}
+_CLICKS = {1: "click", 2: "double", 3: "triple"}  # of the left button
+_BUTTONS = {
+    "left": "left",
+    "primary": "left",
+    "middle": "middle",
+    "right": "right",
+    "secondary": "right",
+}
+_SHIFT = ("shift", "shiftleft", "shiftright")
 _WORDS = {"WAIT": "wait", "DONE": "done", "FAIL": "fail"}  # of OSWorld, in place of code
 _LANGUAGE = re.compile(r"(?:code|python)?\s*", re.IGNORECASE)
 
@@ -145,8 +154,9 @@ def actions_of_call(
         to_point: as for `actions_of_code`.
 
     Raises:
-        CodeError: an argument is missing or of the wrong type.
+        CodeError: an argument is missing, unknown or of the wrong type.
     """
+    _refuse_unknown(name, values)
     if name in _KEYS:
         return [_with_keys_named(name, [values.get("keys")])]
     if name in ("write", "typewrite"):
@@ -159,18 +169,47 @@ def actions_of_call(
         return [{"kind": "wait", "seconds": seconds}]
     if name == "terminate":
         return [end_of_task(values.get("status"), values.get("answer"))]
-    point = _point(name, values, to_point)
+    return [_pointing_action(name, values, _point(name, values, to_point))]
+
+
+def _pointing_action(name: str, values: Mapping[str, Any], point: Any) -> dict[str, Any]:
     if name.endswith("scroll"):
-        return [_scroll(name, values, point)]
+        return _scroll(name, values, point)
+    button = _button(name, values.get("button", "left"))
+    if name == "click":
+        return {"kind": _click_kind(button, values.get("clicks", 1)), "point": point}
+    if button != "left":
+        raise CodeError(f"{name} with the button {button!r} cannot be done here")
     if name == "dragTo":
         if point == AT_POINTER:
             raise CodeError("dragTo without x and y")
-        return [{"kind": "drag", "point": AT_POINTER, "to_point": point}]
-    kind = _POINTING_KINDS[name]
-    if name == "click":
-        kind = _CLICKS.get(values.get("clicks", 1), kind)
-        kind = _BUTTONS.get(values.get("button", "left"), kind)
-    return [{"kind": kind, "point": point}]
+        return {"kind": "drag", "point": AT_POINTER, "to_point": point}
+    return {"kind": _POINTING_KINDS[name], "point": point}
+
+
+def _refuse_unknown(name: str, values: Mapping[str, Any]) -> None:
+    known = ("keys",) if name in _KEYS else _PARAMETERS[name]
+    unknown = [argument for argument in values if argument not in (*known, *_WITHOUT_EFFECT)]
+    if unknown:
+        raise CodeError(f"{name} has no argument called {unknown[0]!r:.60}")
+
+
+def _button(name: str, button: Any) -> str:
+    """Return the button of the mouse by its usual name."""
+    known_button = _BUTTONS.get(button) if isinstance(button, str) else None
+    if known_button is None:
+        raise CodeError(f"{name} with the button {button!r:.60} cannot be done here")
+    return known_button
+
+
+def _click_kind(button: str, clicks: Any) -> str:
+    """Return the kind of so many clicks of a button; "right" and "middle" are one click."""
+    count = _number("click", clicks)
+    if button == "left" and count in _CLICKS:
+        return _CLICKS[int(count)]
+    if button != "left" and count == 1:
+        return button
+    raise CodeError(f"{count:g} clicks of the {button} button cannot be done here")
 
 
 def end_of_task(status: Any, answer: Any) -> dict[str, Any]:
@@ -228,6 +267,9 @@ def with_held_input(actions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
     A key that is held belongs to what is done meanwhile, and a button that is pressed, moved and
     released is a drag. What is still held at the end stays an action of its own ("key_down",
     "mouse_down"), which nothing here can do.
+
+    Raises:
+        CodeError: a text is typed while another key than Shift is held.
     """
     holding = _Holding()
     for action in actions:
@@ -244,6 +286,7 @@ class _Holding:
         self._is_used = False  # whether anything was done while the keys were held
         self._pressed: dict[str, Any] | None = None
         self._moved_to: Any = AT_POINTER
+        self._is_released = False  # by a drag, so that the button's release does nothing
 
     def add(self, action: dict[str, Any]) -> None:
         match action["kind"]:
@@ -254,8 +297,14 @@ class _Holding:
                 self._release(action)
             case "mouse_down":
                 self._pressed, self._moved_to = action, AT_POINTER
+                self._is_released = False
             case "mouse_up" if self._pressed is not None:
                 self._let_go(action)
+            case "mouse_up" if self._is_released:
+                self._is_released = False
+            case "drag" if self._pressed is not None and action["point"] == AT_POINTER:
+                self._let_go({"point": action["to_point"]})
+                self._is_released = True
             case "move" if self._pressed is not None:
                 self._moved_to = action["point"]
             case _:
@@ -290,6 +339,9 @@ class _Holding:
         if not self._keys:
             return action
         self._is_used = True
+        others = [key for key in self._keys if str(key).lower() not in _SHIFT]
+        if action["kind"] == "type" and others:
+            raise CodeError(f"a text cannot be typed with {others[0]} held; press the keys instead")
         if action["kind"] == "key":
             return {**action, "keys": [*self._keys, *action["keys"]]}
         return {**action, "modifiers": [*self._keys]} if action["kind"] in POINTING else action

@@ -33,6 +33,8 @@ FUNCTIONS = {
 """Kinds of actions by the functions of pyautogui that do the same."""
 PARAMETERS = {"text": "message", "key": "keys", "num_clicks": "clicks"}
 """Names of parameters by those that pyautogui has."""
+BESIDE_PARAMETERS = ("action_type", "parameters")
+"""Keys beside the parameters of a call, where these are not in an object of their own."""
 ENDS = {"WAIT": "wait", "DONE": "done", "FAIL": "fail"}
 
 
@@ -43,9 +45,9 @@ def read_computer_13(reply: str, to_point: ToPoint) -> Actions:
         for written in json_objects(reply):
             if "action_type" in written:
                 actions += _actions_of(written, to_point)
+        return with_held_input(actions) or None
     except CodeError as error:
         raise NoAction(str(error)) from None
-    return with_held_input(actions) or None
 
 
 def _actions_of(written: Mapping[str, Any], to_point: ToPoint) -> list[dict[str, Any]]:
@@ -55,9 +57,10 @@ def _actions_of(written: Mapping[str, Any], to_point: ToPoint) -> list[dict[str,
     if kind not in FUNCTIONS:
         known = ", ".join([*FUNCTIONS, *ENDS])
         raise NoAction(f"unknown action_type {kind!r:.60}; known are {known}")
-    given = written.get("parameters")
-    given = given if isinstance(given, Mapping) else written
-    values = {PARAMETERS.get(name, name): value for name, value in given.items()}
+    given: Any = written.get("parameters")
+    if not isinstance(given, Mapping):
+        given = {key: value for key, value in written.items() if key not in BESIDE_PARAMETERS}
+    values = {PARAMETERS.get(key, key): value for key, value in given.items() if value is not None}
     name = FUNCTIONS[kind]
     if name == "scroll":
         across, down = values.pop("dx", 0), values.pop("dy", 0)

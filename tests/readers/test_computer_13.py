@@ -28,6 +28,10 @@ def texts(parsed):
             {"action_type": "CLICK", "x": 100, "y": 200, "button": "right"},
             "right_click(0.100, 0.400)",
         ),
+        (
+            {"action_type": "CLICK", "parameters": {"x": 100, "y": 200, "button": None}},
+            "click(0.100, 0.400)",
+        ),
         ({"action_type": "TYPING", "parameters": {"text": "Hello"}}, 'type("Hello")'),
         ({"action_type": "PRESS", "parameters": {"key": "enter"}}, 'press("enter")'),
         ({"action_type": "HOTKEY", "parameters": {"keys": ["ctrl", "a"]}}, 'press("ctrl+a")'),
@@ -46,6 +50,32 @@ def test_the_kinds_of_computer_13_are_read(call, expected):
 def test_an_unknown_kind_is_refused_with_the_known_ones():
     with pytest.raises(NoAction, match="known are MOVE_TO"):
         parse_computer_13('{"action_type": "EXPLODE"}', META)
+
+
+@pytest.mark.parametrize(
+    ("calls", "problem"),
+    [
+        (
+            [{"action_type": "CLICK", "parameters": {"pos": [100, 200]}}],
+            "click has no argument called 'pos'",
+        ),
+        (
+            [{"action_type": "CLICK", "x": 100, "y": 200, "button": "back"}],
+            "click with the button 'back' cannot be done here",
+        ),
+        (
+            [
+                {"action_type": "KEY_DOWN", "parameters": {"key": "ctrl"}},
+                {"action_type": "TYPING", "parameters": {"text": "a"}},
+                {"action_type": "KEY_UP", "parameters": {"key": "ctrl"}},
+            ],
+            "a text cannot be typed with ctrl held",
+        ),
+    ],
+)
+def test_a_call_that_cannot_be_done_is_no_action(calls, problem):
+    with pytest.raises(NoAction, match=problem):
+        parse_computer_13("\n".join(map(json.dumps, calls)), META)
 
 
 def test_a_button_that_goes_down_in_one_place_and_up_in_another_is_a_drag():

@@ -45,6 +45,28 @@ def block(code, language="python"):
             ["drag(0.400, 0.100, 0.600, 0.100)"],
         ),
         ("pyautogui.mouseDown(400, 50)\npyautogui.mouseUp()", ["click(0.400, 0.100)"]),
+        (
+            "pyautogui.mouseDown(400, 50)\npyautogui.dragTo(600, 50)\npyautogui.mouseUp()",
+            ["drag(0.400, 0.100, 0.600, 0.100)"],
+        ),
+        (
+            "pyautogui.mouseDown(400, 50)\npyautogui.dragTo(600, 50)\npyautogui.mouseUp(600, 50)",
+            ["drag(0.400, 0.100, 0.600, 0.100)"],
+        ),
+        (
+            "pyautogui.mouseDown(400, 50)\npyautogui.dragTo(600, 50)\npyautogui.click(700, 50)",
+            ["drag(0.400, 0.100, 0.600, 0.100)", "click(0.700, 0.100)"],
+        ),
+        (
+            "pyautogui.mouseDown(400, 50, button='left')\npyautogui.mouseUp(button='primary')",
+            ["click(0.400, 0.100)"],
+        ),
+        ("pyautogui.click(400, 50, clicks=3)", ["triple_click(0.400, 0.100)"]),
+        ("pyautogui.click(400, 50, 1, 0.1, 'middle', 0.2)", ["middle_click(0.400, 0.100)"]),
+        (
+            "pyautogui.click(400, 50, tween='x', _pause=False, logScreenshot=None)",
+            ["click(0.400, 0.100)"],
+        ),
         ("pyautogui.scroll(-3)", ['scroll(0.500, 0.500, "down", 3)']),
         ("pyautogui.scroll(3, x=400, y=50)", ['scroll(0.400, 0.100, "up", 3)']),
         ("pyautogui.hscroll(3)", ['scroll(0.500, 0.500, "right", 3)']),
@@ -61,6 +83,13 @@ def block(code, language="python"):
             "pyautogui.keyDown('shift')\npyautogui.click(400, 50)\npyautogui.keyUp('shift')",
             ['click(0.400, 0.100, modifiers="shift")'],
         ),
+        (
+            "pyautogui.keyDown('shiftleft')\npyautogui.write('A')\npyautogui.keyUp('shiftleft')",
+            ['type("A")'],
+        ),
+        ("pyautogui.press('winleft')", ['press("meta")']),
+        ("pyautogui.hotkey('ctrlleft', 'altleft', 't')", ['press("ctrl+alt+t")']),
+        ("pyautogui.hotkey('shiftright', 'winright', 'ctrlright')", ['press("shift+meta+ctrl")']),
         ("time.sleep(2)", ["wait(2)"]),
         ("computer.wait()", ["wait(5)"]),
         ("WAIT", ["wait(1)"]),
@@ -96,6 +125,33 @@ def test_code_is_read_as_the_actions_it_asks_for(code, actions):
         ("pyautogui.dragTo(button='left')", "dragTo without x and y"),
         ("computer.terminate()", "terminate with the status None"),
         ("pyautogui.press('down', presses=99)", "32 actions in one reply"),
+        ("pyautogui.click(pos=(400, 50))", "click has no argument called 'pos'"),
+        ("pyautogui.click(400, 50, speed=2)", "click has no argument called 'speed'"),
+        ("pyautogui.press(key='enter')", "press has no argument called 'key'"),
+        ("pyautogui.click(400, 50, button='back')", "click with the button 'back' cannot be done"),
+        ("pyautogui.click(400, 50, button=[])", "click with the button \\[\\] cannot be done"),
+        (
+            "pyautogui.click(400, 50, clicks=2, button='right')",
+            "2 clicks of the right button cannot be done",
+        ),
+        ("pyautogui.click(400, 50, clicks=5)", "5 clicks of the left button cannot be done"),
+        ("pyautogui.click(400, 50, clicks='2')", "click: '2' is no number"),
+        (
+            "pyautogui.doubleClick(400, 50, button='right')",
+            "doubleClick with the button 'right' cannot be done",
+        ),
+        (
+            "pyautogui.dragTo(400, 50, button='right')",
+            "dragTo with the button 'right' cannot be done",
+        ),
+        (
+            "pyautogui.mouseDown(400, 50, button='right')\npyautogui.mouseUp(button='right')",
+            "mouseDown with the button 'right' cannot be done",
+        ),
+        (
+            "pyautogui.keyDown('ctrl')\npyautogui.write('a')\npyautogui.keyUp('ctrl')",
+            "a text cannot be typed with ctrl held",
+        ),
     ],
 )
 def test_code_that_does_something_else_is_no_action(code, problem):

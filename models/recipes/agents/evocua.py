@@ -148,9 +148,9 @@ def parse_actions(response: str, meta: Mapping[str, Any]) -> list[dict[str, Any]
     """Return the actions of all calls, whose tags stand at the beginning of lines of their own."""
     try:
         actions = [action for call in calls_of(response) for action in _actions(call, meta)]
+        return with_held_input(actions) or None
     except NOT_READ:
         return None
-    return with_held_input(actions) or None
 
 
 def calls_of(response: str) -> list[Any]:
