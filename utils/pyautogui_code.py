@@ -39,6 +39,8 @@ _PARAMETERS: Mapping[str, Sequence[str]] = {
     "wait": ("seconds",),
     "terminate": ("status", "answer"),
 }
+_MESSAGES = ("message", "content", "text")
+"""Names of the text to type; pyautogui has the first one."""
 _KEYS = ("hotkey", "keyDown", "keyUp")
 _WITHOUT_EFFECT = ("interval", "duration", "tween", "logScreenshot", "_pause")
 """Arguments that every function may have, and that do not change what it does."""
@@ -160,7 +162,7 @@ def actions_of_call(
     if name in _KEYS:
         return [_with_keys_named(name, [values.get("keys")])]
     if name in ("write", "typewrite"):
-        return [{"kind": "type", "text": _text(name, values.get("message"))}]
+        return [{"kind": "type", "text": _message(name, values)}]
     if name == "press":
         presses = min(int(_number(name, values.get("presses", 1))), MOST_REPEATS)
         return [{"kind": "key", "keys": [key]} for key in _keys([values.get("keys")])] * presses
@@ -188,8 +190,10 @@ def _pointing_action(name: str, values: Mapping[str, Any], point: Any) -> dict[s
 
 
 def _refuse_unknown(name: str, values: Mapping[str, Any]) -> None:
-    known = ("keys",) if name in _KEYS else _PARAMETERS[name]
-    unknown = [argument for argument in values if argument not in (*known, *_WITHOUT_EFFECT)]
+    known = [*_WITHOUT_EFFECT, *(("keys",) if name in _KEYS else _PARAMETERS[name])]
+    if name in ("write", "typewrite"):
+        known += _MESSAGES
+    unknown = [argument for argument in values if argument not in known]
     if unknown:
         raise CodeError(f"{name} has no argument called {unknown[0]!r:.60}")
 
@@ -253,6 +257,13 @@ def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise CodeError(f"{name}: {value!r:.60} is no text")
     return value
+
+
+def _message(name: str, values: Mapping[str, Any]) -> str:
+    messages = [values[key] for key in _MESSAGES if key in values]
+    if len(messages) > 1:
+        raise CodeError(f"{name} has two values called 'message'")
+    return _text(name, messages[0] if messages else None)
 
 
 def _keys(values: Sequence[Any]) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.actions.action import NoAction
-from benchmarks.actions.values import Actions, ToPoint
+from benchmarks.actions.values import POINT_NAMES, Actions, ToPoint, coordinates_of
 from utils.pyautogui_code import CodeError, actions_of_call, with_held_input
 from utils.tool_calls import json_objects
 
@@ -31,7 +31,7 @@ FUNCTIONS = {
     "HOTKEY": "hotkey",
 }
 """Kinds of actions by the functions of pyautogui that do the same."""
-PARAMETERS = {"text": "message", "key": "keys", "num_clicks": "clicks"}
+PARAMETERS = {"key": "keys", "num_clicks": "clicks"}
 """Names of parameters by those that pyautogui has."""
 BESIDE_PARAMETERS = ("action_type", "parameters")
 """Keys beside the parameters of a call, where these are not in an object of their own."""
@@ -61,6 +61,11 @@ def _actions_of(written: Mapping[str, Any], to_point: ToPoint) -> list[dict[str,
     if not isinstance(given, Mapping):
         given = {key: value for key, value in written.items() if key not in BESIDE_PARAMETERS}
     values = {PARAMETERS.get(key, key): value for key, value in given.items() if value is not None}
+    for key in POINT_NAMES:
+        if key in values and "x" in values:
+            raise NoAction(f"{kind} has two values called 'x'")
+        if key in values:
+            values["x"], values["y"] = coordinates_of(values.pop(key))
     name = FUNCTIONS[kind]
     if name == "scroll":
         across, down = values.pop("dx", 0), values.pop("dy", 0)

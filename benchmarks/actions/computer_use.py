@@ -10,14 +10,16 @@ from typing import Any
 from benchmarks.actions.action import AT_POINTER, CLICKS, KEYS, NOTCHES, POINTING, NoAction
 from benchmarks.actions.reading import read_keys
 from benchmarks.actions.values import (
+    POINT_NAMES,
+    TO_NAMES,
     ActionFields,
     Actions,
     ToPoint,
+    coordinates_of,
     first_value,
-    point_of_text,
     read_number,
 )
-from utils.contracts import Point, ToolCall
+from utils.contracts import ToolCall
 from utils.text import did_you_mean
 from utils.tool_calls import json_objects, written_calls
 
@@ -66,18 +68,6 @@ _BUTTONS = {  # of OpenAI's click
 
 
 # Names of arguments beside the usual one, which comes first.
-_POINT_NAMES = (
-    "coordinate",
-    "coordinates",
-    "point",
-    "position",
-    "location",
-    "start_box",
-    "point_2d",
-    "bbox",
-    "bbox_2d",
-)
-_TO_NAMES = ("coordinate2", "end_coordinate", "end_point", "end_box")
 _TEXT_NAMES = ("text", "content", "value")
 _KEY_NAMES = ("keys", "key", *_TEXT_NAMES)
 _APP_NAMES = ("app", "app_name", *_TEXT_NAMES)
@@ -237,10 +227,10 @@ def _held_keys(call: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _points_of(kind: str, call: Mapping[str, Any], to_point: ToPoint) -> ActionFields:
     """Return the points of Qwen's and Claude's `coordinate`, of OpenAI's `x` and `y` or `path`."""
-    point = _said(call, _POINT_NAMES)
+    point = _said(call, POINT_NAMES)
     if point is None and "x" in call:
         point = (call["x"], call["y"]) if "y" in call else call["x"]
-    to = _said(call, _TO_NAMES)
+    to = _said(call, TO_NAMES)
     path = call.get("path")
     if isinstance(path, Sequence) and not isinstance(path, str) and len(path) > 1:
         point, to = path[0], path[-1]
@@ -248,23 +238,10 @@ def _points_of(kind: str, call: Mapping[str, Any], to_point: ToPoint) -> ActionF
         point, to = call["start_coordinate"], point if to is None else to
     points = {}
     if point is not None:
-        points["point"] = _point_of_value(point, to_point)
+        points["point"] = to_point(*coordinates_of(point))
     if kind == "drag" and to is not None:
-        points["to_point"] = _point_of_value(to, to_point)
+        points["to_point"] = to_point(*coordinates_of(to))
     return points
-
-
-def _point_of_value(value: Any, to_point: ToPoint) -> Point:
-    """Return the point of a pair, of a mapping, or of a text; of a box the centre."""
-    if isinstance(value, Mapping):
-        value = (value.get("x"), value.get("y"))
-    if isinstance(value, str):
-        return point_of_text(value, to_point)
-    if not isinstance(value, Sequence) or len(value) not in (2, 4):
-        raise NoAction(f"{value!r:.60} is no point")
-    numbers = [read_number(number) for number in value]
-    x, y = ((a + b) / 2 for a, b in zip(numbers[:2], numbers[-2:], strict=True))
-    return to_point(x, y)
 
 
 def _scroll_fields(name: str, call: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,11 +6,19 @@ import ast
 import re
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmarks.actions.action import CALLS, POINTING, NoAction
-from benchmarks.actions.values import ActionFields, Actions, ToPoint
+from benchmarks.actions.values import (
+    POINT_NAMES,
+    TO_NAMES,
+    ActionFields,
+    Actions,
+    ToPoint,
+    coordinates_of,
+)
+from utils.reply_numbers import numbers_of_reply
 from utils.text import did_you_mean
 
 _DEFAULT_KINDS = {**{kind: kind for kind in CALLS}, **{name: kind for kind, name in CALLS.items()}}
@@ -39,7 +47,14 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "home": (),
 }
 _COORDINATES = (("point", "x", "y"), ("point", "x1", "y1"), ("to_point", "x2", "y2"))
-_SYNONYMS = {("fail", "reason"): "text", ("open_app", "name"): "app", ("key", "key"): "keys"}
+_SYNONYMS = {
+    ("type", "content"): "text",
+    ("answer", "content"): "text",
+    ("fail", "content"): "text",
+    ("fail", "reason"): "text",
+    ("open_app", "name"): "app",
+    ("key", "key"): "keys",
+}
 
 
 def read_default(reply: str, to_point: ToPoint) -> Actions:
@@ -118,12 +133,14 @@ def _action_of_call(text: str, to_point: ToPoint) -> ActionFields:
     kind = _DEFAULT_KINDS[name]
     names = _ARGUMENTS.get(kind, ("x", "y"))
     values, keywords = _literals(name, text)
+    if kind in POINTING:
+        values = [part for value in values for part in _parts_of(value)]
     if kind == "scroll" and values and isinstance(values[0], str):
         names = ("direction", "amount")
     if len(values) > len(names):
         raise NoAction(f"{name} takes {len(names)} values, not {len(values)}")
-    fields = dict(zip(names, values, strict=False)) | keywords
-    fields = {_SYNONYMS.get((kind, key), key): value for key, value in fields.items()}
+    named = [*zip(names, values, strict=False), *_by_usual_names(kind, keywords)]
+    fields = _without_repeats(name, named)
     allowed = (*names, "modifiers") if kind in POINTING else names
     unknown = sorted(set(fields) - set(allowed))
     if unknown:
@@ -134,6 +151,35 @@ def _action_of_call(text: str, to_point: ToPoint) -> ActionFields:
     if any(x in fields or y in fields for _, x, y in _COORDINATES):  # half of a pair
         raise NoAction(f"{name} takes {', '.join(names)}")
     return {"kind": kind, **fields}
+
+
+def _without_repeats(name: str, named: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for key, value in named:
+        if key in fields:
+            raise NoAction(f"{name} has two values called {key!r:.60}")
+        fields[key] = value
+    return fields
+
+
+def _parts_of(value: Any) -> list[Any]:
+    """Return x and y of a value that is a point; in a list, any other value as it is."""
+    is_point = isinstance(value, (list, tuple, Mapping))
+    if isinstance(value, str):
+        is_point = numbers_of_reply(value) is not None
+    return [*coordinates_of(value)] if is_point else [value]
+
+
+def _by_usual_names(kind: str, keywords: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the values that a call names, by the names that `_ARGUMENTS` has; of points x and y."""
+    x, y = ("x1", "y1") if kind == "drag" else ("x", "y")
+    for key, value in keywords.items():
+        if kind in POINTING and key in POINT_NAMES:
+            yield from zip((x, y), coordinates_of(value), strict=True)
+        elif kind == "drag" and key in TO_NAMES:
+            yield from zip(("x2", "y2"), coordinates_of(value), strict=True)
+        else:
+            yield _SYNONYMS.get((kind, key), key), value
 
 
 def _literals(name: str, text: str) -> tuple[list[Any], dict[str, Any]]:

@@ -125,7 +125,7 @@ def tool_call_parser(frame: Frame | None = None) -> ParseFunction:
 def plain_parser(
     dialect: str, read: Callable[[str, ToPoint], Actions], frame: Frame | None = None
 ) -> ParseFunction:
-    """Return the parse function of a dialect whose signs are read as they stand.
+    """Return the parse function of a dialect that knows no native tool calls.
 
     Args:
         dialect: its name.
@@ -135,7 +135,7 @@ def plain_parser(
 
     def parse(response: str, meta: Mapping[str, Any]) -> Actions:
         reply = after_thinking(response)[-LONGEST_READ:]
-        return read(reply, partial(_point, frame, meta))
+        return _read_as_it_stands(read, reply, partial(_point, frame, meta))
 
     name = f"parse_{dialect}" if frame is None else f"parse_{dialect}_{frame}"
     parse.__name__ = parse.__qualname__ = name

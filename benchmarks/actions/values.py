@@ -11,6 +11,19 @@ from utils.reply_numbers import numbers_of_reply
 
 ToPoint = Callable[[Any, Any], Point]
 """x and y as a model gives them → the point as `read_actions` takes it."""
+POINT_NAMES = (
+    "coordinate",
+    "coordinates",
+    "point",
+    "position",
+    "location",
+    "start_box",
+    "point_2d",
+    "bbox",
+    "bbox_2d",
+)
+TO_NAMES = ("coordinate2", "end_coordinate", "end_point", "end_box")
+"""Names of arguments for a point, and for the end of a drag; the usual one comes first."""
 ActionFields = dict[str, Any]
 Actions = list[ActionFields] | None  # None: the reply names none
 
@@ -34,8 +47,20 @@ def first_value(values: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 def point_of_text(text: str, to_point: ToPoint) -> Point:
     """Read `<point>735 512</point>`, `(735,512)`; of a box with four numbers return the centre."""
-    numbers = numbers_of_reply(text)
-    if numbers is None:
-        raise NoAction(f"{text!r:.60} is no point")
+    return to_point(*coordinates_of(text))
+
+
+def coordinates_of(value: Any) -> tuple[float, float]:
+    """Return x and y of a pair, of a mapping, or of a text; of a box those of its centre.
+
+    Raises:
+        NoAction: it is no point.
+    """
+    if isinstance(value, Mapping):
+        value = (value.get("x"), value.get("y"))
+    numbers = numbers_of_reply(value) if isinstance(value, str) else value
+    if not isinstance(numbers, Sequence) or len(numbers) not in (2, 4):
+        raise NoAction(f"{value!r:.60} is no point")
+    numbers = [read_number(number) for number in numbers]
     x, y = ((a + b) / 2 for a, b in zip(numbers[:2], numbers[-2:], strict=True))
-    return to_point(x, y)
+    return x, y

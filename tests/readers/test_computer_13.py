@@ -39,12 +39,34 @@ def texts(parsed):
             {"action_type": "SCROLL", "parameters": {"dx": 0, "dy": -3}},
             'scroll(0.500, 0.500, "down", 3)',
         ),
+        ({"action_type": "TYPING", "parameters": {"content": "Hello"}}, 'type("Hello")'),
+        (
+            {"action_type": "CLICK", "parameters": {"coordinate": [100, 200]}},
+            "click(0.100, 0.400)",
+        ),
+        (
+            {"action_type": "CLICK", "parameters": {"point": "(100, 200)"}},
+            "click(0.100, 0.400)",
+        ),
+        (
+            {"action_type": "CLICK", "parameters": {"bbox": [90, 190, 110, 210]}},
+            "click(0.100, 0.400)",
+        ),
+        (
+            {"action_type": "CLICK", "parameters": {"position": {"x": 100, "y": 200}}},
+            "click(0.100, 0.400)",
+        ),
         ({"action_type": "DONE"}, "done()"),
     ],
 )
 def test_the_kinds_of_computer_13_are_read(call, expected):
     reply = f"Thought: it is there.\n{json.dumps(call)}"
     assert texts(parse_computer_13(reply, META)) == [expected]
+
+
+def test_the_kinds_of_computer_13_are_read_in_another_width():
+    reply = '{"action_type"："CLICK"，"parameters"：{"x"：100，"y"：200}}'
+    assert texts(parse_computer_13(reply, META)) == ["click(0.100, 0.400)"]
 
 
 def test_an_unknown_kind_is_refused_with_the_known_ones():
@@ -58,6 +80,10 @@ def test_an_unknown_kind_is_refused_with_the_known_ones():
         (
             [{"action_type": "CLICK", "parameters": {"pos": [100, 200]}}],
             "click has no argument called 'pos'",
+        ),
+        (
+            [{"action_type": "CLICK", "parameters": {"x": 1, "y": 2, "point": [3, 4]}}],
+            "two values called 'x'",
         ),
         (
             [{"action_type": "CLICK", "x": 100, "y": 200, "button": "back"}],
