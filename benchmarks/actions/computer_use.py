@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from benchmarks.actions.action import AT_POINTER, CLICKS, KEYS, NOTCHES, POINTING, NoAction
+from benchmarks.actions.action import (
+    AT_POINTER,
+    CLICKS,
+    KEYS,
+    MODIFIERS,
+    NOTCHES,
+    POINTING,
+    NoAction,
+)
 from benchmarks.actions.reading import read_keys
 from benchmarks.actions.values import (
     POINT_NAMES,
@@ -58,6 +67,14 @@ _JSON_KINDS = {
     "done": "done",
     "fail": "fail",
 }
+_ENDS = {
+    "success": "done",
+    "failure": "fail",
+    "fail": "fail",
+    "failed": "fail",
+    "infeasible": "fail",
+}  # by the status of a `terminate`
+_PLUS = re.compile(r"(?<=\S)\s*\+\s*(?=\S)")
 _BUTTONS = {  # of OpenAI's click
     "left": "click",
     "right": "right",
@@ -84,7 +101,7 @@ _CLICKS_AT_POINTER = (  # of Claude's and Qwen's tools, whose point may be left 
 def read_json(reply: str, to_point: ToPoint) -> Actions:
     """Return the calls of a reply: objects with "action", or with a "type" that is one."""
     calls = [call for written in written_calls(reply) for call in _calls_of(written)]
-    return [_action_of_json(call, to_point) for call in calls] or None
+    return [action for call in calls for action in _actions_of_json(call, to_point)] or None
 
 
 def _calls_of(written: Mapping[str, Any], depth: int = 0) -> list[Mapping[str, Any]]:
@@ -115,8 +132,35 @@ def read_tool_calls(tool_calls: Sequence[ToolCall], to_point: ToPoint) -> list[A
         if not isinstance(arguments, Mapping):
             raise NoAction(f"the arguments of {name} are no JSON object: {arguments!r:.80}")
         for call in _calls_of({"name": name, "arguments": arguments}):
-            actions.append(_action_of_json(call, to_point))
+            actions += _actions_of_json(call, to_point)
     return actions
+
+
+def _actions_of_json(call: Mapping[str, Any], to_point: ToPoint) -> list[ActionFields]:
+    """Return the action of a call; of a text with several keys one for each press."""
+    fields = _action_of_json(call, to_point)
+    keys = fields.get("keys")
+    is_chord = call.get("action") == "hotkey" or not isinstance(keys, str)
+    return [fields] if is_chord else [{**fields, "keys": press} for press in _presses(str(keys))]
+
+
+def _presses(text: str) -> list[str]:
+    """Return the keys of each press: in `ctrl+a Delete`, as Claude writes it, these are two.
+
+    A key that is only held, such as Ctrl, belongs to the key behind it: `ctrl a` is one press.
+
+    Raises:
+        NoAction: it could be either.
+    """
+    parts = _PLUS.sub("+", text).split()
+    if len(parts) < 2:
+        return [text]
+    are_held = [set(read_keys(part)) <= set(MODIFIERS) for part in parts]
+    if all(are_held[:-1]):
+        return ["+".join(parts)]
+    if any(are_held):
+        raise NoAction(f"{text!r:.60}: which keys are held together? Write them as ctrl+a")
+    return parts
 
 
 def _action_of_json(call: Mapping[str, Any], to_point: ToPoint) -> ActionFields:
@@ -138,9 +182,17 @@ def _action_of_json(call: Mapping[str, Any], to_point: ToPoint) -> ActionFields:
     if kind == "scroll":
         fields |= _scroll_fields(name, call)
         fields.setdefault("point", AT_POINTER)
-    if name == "terminate" and call.get("status") not in (None, "success"):
-        return {"kind": "fail"}
+    if name == "terminate" and call.get("status") is not None:
+        return {"kind": _kind_of_end(call["status"])}
     return fields | _other_fields(name, kind, call)
+
+
+def _kind_of_end(status: Any) -> str:
+    """Return the kind of a `terminate` with a status."""
+    kind = _ENDS.get(status.strip().lower()) if isinstance(status, str) else None
+    if kind is None:
+        raise NoAction(f"terminate with the status {status!r:.60}; known are success and failure")
+    return kind
 
 
 def _other_fields(name: str, kind: str, call: Mapping[str, Any]) -> ActionFields:
