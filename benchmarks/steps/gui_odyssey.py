@@ -100,15 +100,23 @@ class GUIOdyssey(StepBenchmark):
         return f"{self.settings['split']} split, {super().protocol}"
 
     def summarise(self, results: Iterable[StepResult], settings: Mapping[str, str]) -> Scores:
-        """Return our figures, and those that the authors' script prints, under their names."""
+        """Return our figures, and those that the authors' script prints, under their names.
+
+        Without the authors' rule (`rules` is "headline"), there are no figures of their script.
+        """
         results = list(results)
+        scores = super().summarise(results, settings)
+        if odyssey_official.RULE.name not in self._rules:
+            return scores
         steps = [result.by(self._official_number) for result in results]
         labels = {result.episode: dict(result.labels) for result in results}
-        return {**super().summarise(results, settings), "official": self._official(steps, labels)}
+        return {**scores, "official": self._official(steps, labels)}
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
-        """Return the figures with intervals, and the authors' figures."""
+        """Return the figures with intervals, and the authors' figures if their rule judges."""
         sections = super().sections(columns, settings)
+        if odyssey_official.RULE.name not in self._rules:
+            return sections
         steps = judged_by_rules(columns, self._rules)[odyssey_official.RULE.name]
         labels = {
             step.episode: details["labels"]

@@ -8,6 +8,9 @@ import pytest
 from benchmarks import BENCHMARK
 from benchmarks.steps.rules.agentnetbench import DesktopAction
 from benchmarks.steps.truth import truth_of_odyssey_step
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import api_model
+from tests.support.stage import Stage
 from tests.support.step_files import benchmark, write_json
 from utils import PROJECT
 from utils.contracts import Sizes
@@ -142,6 +145,26 @@ def test_other_splits_have_no_mean_of_categories(tmp_path):
     )
     official = data_set.summarise(results, {})["official"]
     assert (official["macro AMS"], official["micro AMS"]) == (100, None)
+
+
+MY_RULE = """
+def mine(action, truth, size):
+    return True, None, action is not None
+"""
+
+
+@pytest.mark.parametrize("rule", ["odyssey_os_atlas", "my_rules.mine"])
+def test_another_rule_alone_is_scored_without_the_authors_figures(tmp_path, rule):
+    with MockServer(lambda _: Reply("Action: click(0.844, 0.828)")) as server:
+        stage = Stage(tmp_path, server, {"m": api_model(server.url)})
+        stage.code.mkdir()
+        stage.module(MY_RULE, "my_rules")
+        stage.data = {"GUIOdyssey": {"rule": rule, "rules": "headline"}}
+        ran = stage.run(env={"LMUData": str(SAMPLE_DATA)})
+    assert ran.code == 0, ran.output
+    scores = stage.scores("GUIOdyssey")
+    assert (scores["rule"], [*scores["by_rule"]]) == (rule, [rule])
+    assert "official" not in scores and "odyssey_official" not in ran.output
 
 
 # -- AITZ and CAGUI ------------------------------------------------------------------------------
