@@ -19,8 +19,8 @@ def rule_of_user(function: Callable[..., Any]) -> Rule:
     """The rule of a function `f(action, truth, size)`, named by its dotted path.
 
     It takes a `StepAction` (None: nothing could be read), a `StepTruth` and the size of the image
-    in pixels, and returns `(type, grounding, success)`: True, False, a number from 0 to 1, or None
-    where the row does not count in that figure.
+    in pixels, and returns `(type, grounding, success)`: True, False, or None where the row does not
+    count in that figure. `success` may also be a number from 0 to 1.
 
     The rule raises a `ScorerError` where the function raises, or returns something else.
     """
@@ -36,10 +36,11 @@ def rule_of_user(function: Callable[..., Any]) -> Rule:
         verdict = returned
         if isinstance(returned, (tuple, list)) and len(returned) == 3:
             verdict = StepVerdict(*map(_plain, returned))
-        if not isinstance(verdict, StepVerdict) or not _has_shares(verdict):
+        if not isinstance(verdict, StepVerdict) or not _is_countable(verdict):
             raise ScorerError(
                 f"{dotted} returned {returned!r:.100}, for the answer {action}; expected type, "
-                "grounding and success: each True, False, None, or a number from 0 to 1"
+                "grounding and success: each True, False or None; success may also be a number "
+                "from 0 to 1"
             )
         return verdict
 
@@ -60,11 +61,13 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _has_shares(verdict: StepVerdict) -> bool:
-    """Whether each figure is None, a truth value or a share."""
-    values = (verdict.type, verdict.grounding, verdict.success)
+def _is_countable(verdict: StepVerdict) -> bool:
+    """Whether each figure is None or a truth value; success may also be a share."""
     try:
-        return all(value is None or 0 <= value <= 1 for value in values)
+        is_share = verdict.success is None or 0 <= verdict.success <= 1
+        return is_share and all(
+            value is None or value in (0, 1) for value in (verdict.type, verdict.grounding)
+        )
     except (TypeError, ValueError):  # a text, an array
         return False
 

@@ -248,6 +248,8 @@ def test_a_rule_of_the_users_may_return_truth_values_of_numpy(recorded):
 
 
 BROKEN_RULES = [
+    ("return True, 0.5, True", "my_rules.mine returned (True, 0.5, True)"),
+    ("return 0.5, None, True", "my_rules.mine returned (0.5, None, True)"),
     ("raise KeyError('box')", "my_rules.mine raised KeyError: 'box'"),
     ("return True, None, 3", "my_rules.mine returned (True, None, 3)"),
     ("return True, None", "my_rules.mine returned (True, None)"),
