@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -41,7 +42,7 @@ class StepAction:
         """An action from its JSON form, in which a swipe names the convention of its direction.
 
         Raises:
-            ValueError: the kind, a direction or a convention is unknown.
+            ValueError: the kind, a direction or a convention is unknown, or a point is none.
         """
         kind = fields.get("kind")
         if kind not in KINDS:
@@ -53,9 +54,9 @@ class StepAction:
             direction=_content_direction(fields),
             start=_point(fields.get("start")),
             end=_point(fields.get("end")),
-            text=fields.get("text") or "",
-            button=fields.get("button") or "",
-            status=fields.get("status") or "",
+            text=_text(fields.get("text")),
+            button=_text(fields.get("button")),
+            status=_text(fields.get("status")),
             seconds=duration_of(fields.get("seconds")),
         )
 
@@ -115,11 +116,16 @@ def content_direction(action: StepAction, frame_wh: WH, *, when_still: str = "")
 
 def duration_of(value: Any) -> float | None:
     """A number of seconds of a file or a reply; None where it is none."""
-    return float(value) if type(value) in (int, float) else None
+    if type(value) not in (int, float):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
 
 
 def _content_direction(fields: Mapping[str, Any]) -> str:
-    direction = fields.get("direction") or ""
+    direction = _text(fields.get("direction"))
     convention = fields.get("convention", "content")
     if direction not in OPPOSITES:
         raise ValueError(f"direction {direction!r} is none of up, down, left, right")
@@ -128,15 +134,34 @@ def _content_direction(fields: Mapping[str, Any]) -> str:
     return opposite(direction) if convention == "finger" else direction
 
 
-def _point(numbers: Any) -> Point | None:
-    if numbers is None:
-        return None
-    x, y = numbers
-    return float(x), float(y)
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
 
 
-def _corners(numbers: Any) -> Corners | None:
-    if numbers is None:
+def _point(value: Any) -> Point | None:
+    if value is None:
         return None
-    x1, y1, x2, y2 = map(float, numbers)
-    return x1, y1, x2, y2
+    numbers = _finite_numbers(value)
+    if len(numbers) != 2:
+        raise ValueError(f"{value!r:.60} is no point")
+    return numbers[0], numbers[1]
+
+
+def _corners(value: Any) -> Corners | None:
+    if value is None:
+        return None
+    numbers = _finite_numbers(value)
+    if len(numbers) != 4:
+        raise ValueError(f"{value!r:.60} is no box")
+    return numbers[0], numbers[1], numbers[2], numbers[3]
+
+
+def _finite_numbers(value: Any) -> list[float]:
+    """The numbers of a list; none if one of them is no finite number."""
+    if isinstance(value, (str, bytes)):
+        return []
+    try:
+        numbers = [float(number) for number in value]
+    except (TypeError, ValueError, OverflowError):
+        return []
+    return numbers if all(map(math.isfinite, numbers)) else []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from benchmarks.actions.action import Action, NoAction
 from benchmarks.actions.reading import read_actions
 from benchmarks.steps.action import KINDS, StepAction
-from utils.contracts import WH
+from utils.contracts import WH, Point
 
 BUTTONS = ("enter", "menu", "recent", "home", "back")
 
@@ -17,8 +18,9 @@ def step_action(parsed: Any, size: WH) -> StepAction | None:
     """The first action in the result of a parse function; None: there is none.
 
     Args:
-        parsed: a `StepAction`, its JSON form, or what the parse functions of
-            `benchmarks.actions.dialects` return: there, a coordinate above 1 declares pixels.
+        parsed: a `StepAction`, whose points are fractions; a mapping in its JSON form; or what the
+            parse functions of `benchmarks.actions.dialects` return. In a mapping and in these, a
+            coordinate above 1 declares pixels.
         size: of the screenshot in pixels.
 
     Raises:
@@ -27,9 +29,26 @@ def step_action(parsed: Any, size: WH) -> StepAction | None:
     if parsed is None or isinstance(parsed, StepAction):
         return parsed
     if isinstance(parsed, Mapping) and parsed.get("kind") in KINDS and "app" not in parsed:
-        return StepAction.from_json(parsed)
+        return _in_fractions(StepAction.from_json(parsed), size)
     actions = read_actions(parsed, size, stay_on_screen=False)
     return _of_live(actions[0]) if actions else None
+
+
+def _in_fractions(action: StepAction, size: WH) -> StepAction:
+    """An action whose points may be in pixels, with fractions."""
+    return replace(
+        action,
+        point=_fractions(action.point, size),
+        start=_fractions(action.start, size),
+        end=_fractions(action.end, size),
+    )
+
+
+def _fractions(point: Point | None, size: WH) -> Point | None:
+    """A point in fractions; a coordinate above 1 declares pixels."""
+    if point is None or max(point) <= 1:
+        return point
+    return point[0] / size[0], point[1] / size[1]
 
 
 def _of_live(action: Action) -> StepAction:

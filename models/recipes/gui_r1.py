@@ -11,6 +11,7 @@ from models.recipes.base import GRID, Limits, Recipe, Steps
 from models.recipes.reading import NOT_READ, between
 from models.recipes.steps import (
     StepFields,
+    as_parsed,
     filled,
     finish,
     grid_wh,
@@ -82,7 +83,7 @@ def parse_step(response: str, meta: Mapping[str, Any]) -> StepFields | None:
     try:
         answer = between(response, "<answer>", "</answer>")
         found = ACTION.search(answer)
-        return _action(found[1], answer, meta) if found else None
+        return as_parsed(_action(found[1], answer, meta), meta) if found else None
     except NOT_READ:
         return None
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import GRID, Limits, Recipe, Steps
-from models.recipes.steps import StepFields, grid_wh, of_grid
+from models.recipes.steps import StepFields, as_parsed, grid_wh, of_grid
 from models.recipes.steps.mobile_use import parse_call
 from models.recipes.steps.qwen2_5_vl import TOOLS, messages
 from utils.contracts import Line, Message
@@ -26,7 +26,7 @@ def build_step_prompt(line: Line, dataset: str, **settings: Any) -> list[Message
 
 def parse_step(response: str, meta: Mapping[str, Any]) -> StepFields | None:
     """Return the action of the first call behind the thinking."""
-    return parse_call(response, of_grid(meta, LIMITS))
+    return as_parsed(parse_call(response, of_grid(meta, LIMITS)), meta)
 
 
 RECIPE = Recipe(

@@ -11,6 +11,7 @@ from models.recipes.base import Recipe, Steps
 from models.recipes.reading import NOT_READ
 from models.recipes.steps import (
     StepFields,
+    as_parsed,
     filled,
     finish,
     numbers_in,
@@ -130,7 +131,7 @@ def parse_step(response: str, meta: Mapping[str, Any]) -> StepFields | None:
     """Return the action behind "actions:"; the direction of SCROLL is where the content goes."""
     try:
         name, _, rest = _call_of(response).partition(" ")
-        return _action(name.rstrip("."), rest.strip())
+        return as_parsed(_action(name.rstrip("."), rest.strip()), meta)
     except NOT_READ:
         return None
 

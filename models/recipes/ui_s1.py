@@ -11,6 +11,7 @@ from models.recipes.base import GRID, Limits, Recipe, Steps
 from models.recipes.reading import NOT_READ, between
 from models.recipes.steps import (
     StepFields,
+    as_parsed,
     conversation,
     filled,
     grid_wh,
@@ -108,7 +109,7 @@ def parse_step(response: str, meta: Mapping[str, Any]) -> StepFields | None:
     """Return the action in the action tags."""
     try:
         arguments = json.loads(between(response, "<action>", "</action>"), strict=False)
-        return action_of(arguments, of_grid(meta, LIMITS))
+        return as_parsed(action_of(arguments, of_grid(meta, LIMITS)), meta)
     except NOT_READ:
         return None
 

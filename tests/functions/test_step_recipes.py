@@ -725,6 +725,29 @@ def test_a_reply_is_read_to_one_action(name, reply, expected):
     assert rounded(read(name, reply)) == rounded(expected)
 
 
+# A point beyond the right or lower edge stays outside: tolerances of rules may reach it.
+OUTSIDE = [
+    ("ui_tars_1_5", "Action: click(point='<point>273 2709</point>')", click(0.25, 2709 / 2408)),
+    ("ui_tars_1_0", "Action: click(start_box='(250,1005)')", click(0.25, 1.005)),
+    ("os_atlas_pro", atlas_reply("CLICK <point>[[250,1005]]</point>"), click(0.25, 1.005)),
+    ("gui_r1", r1_reply("click", (1365, 1204)), click(1.25, 0.5)),
+    ("ui_venus_1_5", venus_reply("Click(box=(1005,500))"), click(1.005, 0.5)),
+    (
+        "ui_venus_1_5",
+        venus_reply("Drag(start=(500,500), end=(500,1005))"),
+        drag((0.5, 0.5), (0.5, 1.005)),
+    ),
+    ("mai_ui", mai_reply(action="click", coordinate=[1998, 999]), click(2, 1)),
+    ("step_gui", step_reply("CLICK\tpoint:1005,500"), click(1.005, 0.5)),
+    ("ui_s1", s1_reply(action="click", coordinate=[1365, 1204]), click(1.25, 0.5)),
+]
+
+
+@pytest.mark.parametrize(("name", "reply", "expected"), OUTSIDE)
+def test_a_point_outside_the_image_stays_outside(name, reply, expected):
+    assert rounded(read(name, reply)) == rounded(expected)
+
+
 def test_pixels_count_in_the_image_that_the_model_saw():
     reply = tool(action="click", coordinate=[100, 100])
     for size in ({"seen_size": "[200, 400]"}, {"sent_size": "[196, 392]", "min_pixels": 3136}):

@@ -1,6 +1,7 @@
 """Recorded steps through the whole program: what is asked, how it is scored, what is resumed."""
 
 import json
+import math
 import shutil
 import signal
 
@@ -345,3 +346,73 @@ def test_a_wait_is_shown_with_its_duration_which_no_prompt_has():
     assert in_words(answered) == "wait(3.5)" and answered == recorded
     unreadable = step_action({"kind": "wait", "seconds": "soon"}, (1080, 2400))
     assert in_words(unreadable) == "wait()"
+
+
+PHONE = (1080, 2400)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"kind": "type", "text": 1234}, {"kind": "type", "text": "1234"}),
+        ({"kind": "type", "text": 0}, {"kind": "type", "text": "0"}),
+        ({"kind": "press", "button": 4}, {"kind": "press", "button": "4"}),
+        ({"kind": "finish", "status": 1}, {"kind": "finish", "status": "1"}),
+        ({"kind": "wait", "seconds": 10**400}, {"kind": "wait"}),
+    ],
+)
+def test_texts_of_a_mapping_that_are_numbers_become_texts(fields, expected):
+    assert step_action(fields, PHONE).as_json() == expected
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"kind": "click", "point": [math.nan, 0.5]},
+        {"kind": "click", "point": [math.inf, 0.5]},
+        {"kind": "click", "point": 5},
+        {"kind": "click", "point": [0.5]},
+        {"kind": "click", "point": ["left", 0.5]},
+        {"kind": "click", "point": [[0.5], 0.5]},
+        {"kind": "click", "point": [10**400, 0.5]},
+        {"kind": "swipe", "start": [0.5, 0.5], "end": [0.5, math.nan]},
+        {"kind": "swipe", "direction": ["up"]},
+        {"kind": "click", "box": [0.1, 0.1, 0.2]},
+    ],
+)
+def test_nonsense_in_a_mapping_is_an_error_of_the_parse_function(fields):
+    with pytest.raises(ValueError, match="is no"):
+        step_action(fields, PHONE)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"kind": "click", "point": [540, 1200]}, {"kind": "click", "point": [0.5, 0.5]}),
+        ({"kind": "click", "point": [0.5, 1200]}, {"kind": "click", "point": [0.5 / 1080, 0.5]}),
+        ({"kind": "click", "point": [0.5, 1]}, {"kind": "click", "point": [0.5, 1]}),
+        (
+            {"kind": "swipe", "start": [540, 1800], "end": [540, 600]},
+            {"kind": "swipe", "start": [0.5, 0.75], "end": [0.5, 0.25]},
+        ),
+    ],
+)
+def test_coordinates_of_a_mapping_above_1_are_pixels_as_those_of_a_list(fields, expected):
+    assert step_action(fields, PHONE).as_json() == expected
+
+
+def test_a_mapping_of_a_parse_function_is_scored_whatever_it_holds(recorded):
+    recorded.module(
+        "def parse(response, meta):\n"
+        "    if 'open_app' in response:\n"
+        "        return {'kind': 'type', 'text': 1234}\n"
+        "    if 'click' in response:\n"
+        "        return {'kind': 'click', 'point': [54, 120]}\n"
+        "    return {'kind': 'click', 'point': [float('nan'), 0.5]}\n",
+        "my_parse",
+    )
+    recorded.data["Steps"]["parse_function"] = "my_parse.parse"
+    recorded.run("--no-report")
+    scores = recorded.scores("Steps")
+    assert (scores["SR"], scores["by_action"]["click"]["SR"]) == (20, 100)
+    assert scores["counts"]["unparsed"] == 3

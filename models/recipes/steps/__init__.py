@@ -5,7 +5,8 @@ those of the families that have other forms, too, lie here. A prompt is filled f
 `instruction` (None at level "high") and `history`, which holds what its kind tells of the steps
 before. Nothing else of a row may be told: it has the recorded action, too.
 
-A parse function returns an action as a mapping, whose points are fractions of the image:
+A parse function returns an action as a mapping, whose points are fractions of the image; a point
+beyond the right or lower edge is in pixels of the file (`as_parsed`):
 
     {"kind": "click" | "long_press", "point": [x, y]}        None in the place of a point: not read
     {"kind": "swipe", "direction": "up", "convention": "content" | "finger"}
@@ -27,7 +28,7 @@ from typing import Any
 
 from models.recipes.agents import image, text
 from models.recipes.base import Limits
-from models.recipes.reading import centre
+from models.recipes.reading import as_point, centre
 from utils.contracts import WH, Line, Message, Point
 from utils.coordinates import UNKNOWN, model_grid_wh, read_size
 
@@ -46,6 +47,7 @@ DRAGS: Mapping[str, tuple[Point, Point]] = {
     "left": ((0.25, 0.5), (0.75, 0.5)),
 }
 """What the finger does where the content goes in a direction, for families whose swipes are drags."""
+POINTS = ("point", "start", "end")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -205,6 +207,18 @@ def point_of(numbers: Any, to_point: ToPoint) -> Point:
         raise ValueError(f"{numbers!r:.60} is no point")
     x, y = centre(numbers) if len(numbers) == 4 else numbers
     return to_point(x, y)
+
+
+def as_parsed(action: StepFields | None, meta: Mapping[str, Any]) -> StepFields | None:
+    """An action of fractions as a parse function returns it.
+
+    A point beyond the right or lower edge comes in pixels of the file: the score takes every
+    coordinate above 1 for pixels.
+    """
+    if action is None:
+        return None
+    points = {name: as_point(action[name], meta) for name in POINTS if name in action}
+    return {**action, **points}
 
 
 def _is_number(value: Any) -> bool:

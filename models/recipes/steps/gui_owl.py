@@ -13,6 +13,7 @@ from models.recipes.agents import text
 from models.recipes.agents.gui_owl import EARLIER_IMAGES, PHONE, TASK
 from models.recipes.steps import (
     StepFields,
+    as_parsed,
     conversation,
     filled,
     of_scale,
@@ -61,4 +62,4 @@ def _action_line(reply: str) -> str:
 
 def parse_step(response: str, meta: Mapping[str, Any]) -> StepFields | None:
     """Return the action of the first call behind the thinking."""
-    return parse_call(response, of_scale(FULL_SCALE))
+    return as_parsed(parse_call(response, of_scale(FULL_SCALE)), meta)

@@ -14,6 +14,7 @@ from models.recipes.agents.mai_ui import EARLIER_IMAGES, FULL_SCALE, SYSTEM
 from models.recipes.reading import NOT_READ, braced_call
 from models.recipes.steps import (
     StepFields,
+    as_parsed,
     conversation,
     drag,
     finish,
@@ -72,7 +73,7 @@ def parse_step(response: str, meta: Mapping[str, Any]) -> StepFields | None:
     """Return the action of the first call behind the thinking."""
     try:
         answer = response.partition("</thinking>")[2] or response
-        return _action(json.loads(braced_call(answer, 0))["arguments"])
+        return as_parsed(_action(json.loads(braced_call(answer, 0))["arguments"]), meta)
     except NOT_READ:
         return None
 

@@ -14,7 +14,7 @@ from models.recipes.agents import text
 from models.recipes.base import HELPFUL
 from models.recipes.qwen2_5_vl import LIMITS
 from models.recipes.reading import NOT_READ
-from models.recipes.steps import NO_REPLY, StepFields, filled, grid_wh, of_grid, screen
+from models.recipes.steps import NO_REPLY, StepFields, as_parsed, filled, grid_wh, of_grid, screen
 from models.recipes.steps.mobile_use import arguments_of, parse_call
 from utils.contracts import WH, Line, Message
 
@@ -79,4 +79,4 @@ def _told(line: Line, step: Mapping[str, Any]) -> str:
 
 def parse_step(response: str, meta: Mapping[str, Any]) -> StepFields | None:
     """Return the action of the first call behind the thinking."""
-    return parse_call(response, of_grid(meta, LIMITS))
+    return as_parsed(parse_call(response, of_grid(meta, LIMITS)), meta)

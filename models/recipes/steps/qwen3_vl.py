@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.agents import text
-from models.recipes.steps import StepFields, filled, of_scale, screen, told_steps
+from models.recipes.steps import StepFields, as_parsed, filled, of_scale, screen, told_steps
 from models.recipes.steps.mobile_use import arguments_for, parse_call
 from utils.contracts import Line, Message
 
@@ -82,4 +82,4 @@ def _action_line(reply: str) -> str:
 
 def parse_step(response: str, meta: Mapping[str, Any]) -> StepFields | None:
     """Return the action of the first call behind the thinking."""
-    return parse_call(response, of_scale(FULL_SCALE))
+    return as_parsed(parse_call(response, of_scale(FULL_SCALE)), meta)

@@ -14,6 +14,7 @@ from models.recipes.reading import NOT_READ
 from models.recipes.steps import (
     DRAGS,
     StepFields,
+    as_parsed,
     drag,
     filled,
     finish,
@@ -73,7 +74,7 @@ def parse_step(response: str, meta: Mapping[str, Any]) -> StepFields | None:
     """Return the action of the fields behind the thoughts."""
     try:
         fields = fields_of(response)
-        return _action(fields["action"], fields)
+        return as_parsed(_action(fields["action"], fields), meta)
     except NOT_READ:
         return None
 

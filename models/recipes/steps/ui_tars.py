@@ -18,6 +18,7 @@ from models.recipes.steps import (
     NO_REPLY,
     StepFields,
     ToPoint,
+    as_parsed,
     conversation,
     drag,
     filled,
@@ -153,12 +154,12 @@ def written(action: StepFields, full_scale: WH, point_form: str) -> str:
 
 def parse_step(response: str, meta: Mapping[str, Any]) -> StepFields | None:
     """Return the first action of a reply of UI-TARS-1.5."""
-    return parse_call(response, of_grid(meta, LIMITS))
+    return as_parsed(parse_call(response, of_grid(meta, LIMITS)), meta)
 
 
 def parse_step_1_0(response: str, meta: Mapping[str, Any]) -> StepFields | None:
     """Return the first action of a reply of UI-TARS-1.0."""
-    return parse_call(response, of_scale(1000))
+    return as_parsed(parse_call(response, of_scale(1000)), meta)
 
 
 def parse_call(reply: str, to_point: ToPoint) -> StepFields | None:

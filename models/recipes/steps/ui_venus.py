@@ -11,6 +11,7 @@ from models.recipes.reading import NOT_READ
 from models.recipes.steps import (
     DRAGS,
     StepFields,
+    as_parsed,
     drag,
     filled,
     finish,
@@ -72,7 +73,7 @@ def _pair(point: Sequence[float]) -> str:
 def parse_step(response: str, meta: Mapping[str, Any]) -> StepFields | None:
     """Return the call between the last action tags."""
     try:
-        return _action(*call_of(response))
+        return as_parsed(_action(*call_of(response)), meta)
     except NOT_READ:
         return None
 
