@@ -25,7 +25,7 @@ from utils.errors import UserError
 from utils.misc import OPTION_LETTERS, parser_answers_into_option
 from utils.protocol import DIFFICULTIES, is_weighted
 from utils.sections import DataSection
-from utils.thinking import PARSE_OPTION, parse_option
+from utils.thinking import PARSE_OPTION, PARSE_OPTION_TEXT, parse_option, parse_option_text
 
 # parity: protocol text, to the byte.
 L1_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a screenshot of an application, a question and corresponding options. You need to choose one option as your answer for the question. Finally, you are ONLY allowed to return the single letter of your choice."""  # noqa: E501
@@ -59,7 +59,10 @@ class GUIContentUnderstanding(Benchmark):
     system_prompt = L1_SYSTEM_PROMPT_DEFAULT
     config_section = ChoiceSection
     default_parse = staticmethod(parser_answers_into_option)
-    parse_functions: ClassVar[Mapping[str, Callable[..., Any]]] = {PARSE_OPTION: parse_option}
+    parse_functions: ClassVar[Mapping[str, Callable[..., Any]]] = {
+        PARSE_OPTION: parse_option,
+        PARSE_OPTION_TEXT: parse_option_text,
+    }
     audits = (
         "utils.analysis.parse_audit.parse_audit",
         "utils.analysis.image_tokens.image_tokens",

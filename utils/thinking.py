@@ -22,6 +22,12 @@ from utils.patterns import at_first_use
 
 PARSE_OPTION = f"{__name__}.parse_option"
 """What a config's `parse_function` says for letters."""
+PARSE_OPTION_TEXT = f"{__name__}.parse_option_text"
+"""Likewise for letters, and for texts of options in their place."""
+_DENIAL = re.compile(
+    r"\b(?:not|no|none|never|neither|nor|except|wrong|incorrect|instead|rather|unlike|either|or)\b"
+    r"|n't\b|不|没|無|无"
+)
 
 # How marks of tags are written: as they are, or escaped for HTML, JSON or Markdown.
 _LEFT, _RIGHT = r"(?:<|&lt;|\\u003c|\\<)\|?\s?", r"\s?\|?(?:>|&gt;|\\u003e|\\>)"
@@ -169,6 +175,49 @@ def parse_option(response: str, meta: Mapping[str, Any]) -> str | None:
     return option_after_thinking(response, _letters(meta.get("options")))
 
 
+def parse_option_text(response: str, meta: Mapping[str, Any]) -> str | None:
+    """Return the letter of the answer in a reply, by the letter or by the text of an option.
+
+    For models that write "it is the Save button" instead of a letter. A text counts if it is that
+    of one option only, and if the reply denies nothing ("not", "neither", ...). Thinking is passed
+    over.
+
+    Args:
+        response: the reply.
+        meta: the row, as a parse function gets it. `meta["options"]` has the letters with their
+            texts.
+    """
+    options = _options(meta.get("options"))
+    answer = after_thinking(response)
+    letter = strict_option(answer, [*options] or OPTION_LETTERS)
+    return letter or _option_by_text(answer, options)
+
+
+def _option_by_text(answer: str, options: Mapping[str, Any]) -> str | None:
+    """The letter of the one option whose text stands in an answer."""
+    answer = fold(answer).text.casefold()
+    texts = {
+        letter: fold(str(text)).text.casefold().strip(" .\n")
+        for letter, text in options.items()
+        if text is not None
+    }
+    found = {
+        letter: text
+        for letter, text in texts.items()
+        if text and re.search(rf"(?<!{WORD}){re.escape(text)}(?!{WORD})", answer)
+    }
+    # The text of an option may be a part of another's: "blue" and "light blue".
+    longest = [
+        letter
+        for letter, text in found.items()
+        if not any(text != other and text in other for other in found.values())
+    ]
+    if len(longest) != 1:
+        return None
+    rest = answer.replace(found[longest[0]], "")
+    return None if _DENIAL.search(rest) else longest[0]
+
+
 def parse_point(response: str, meta: Mapping[str, Any] | None = None) -> Point | None:
     """Return the point that the protocol's own parser reads in what follows the thinking.
 
@@ -178,13 +227,17 @@ def parse_point(response: str, meta: Mapping[str, Any] | None = None) -> Point |
     return parser_response_into_coordinates(fold(after_thinking(response)).text, meta)
 
 
-def _letters(options: Any) -> Collection[str]:
+def _options(options: Any) -> Mapping[str, Any]:
+    """The texts of options by letter; empty where there are none."""
     if isinstance(options, str):
         with suppress(ValueError, SyntaxError):
             options = ast.literal_eval(options)
-    if not isinstance(options, Mapping):
-        return OPTION_LETTERS
-    return [letter for letter, text in options.items() if text is not None]
+    return options if isinstance(options, Mapping) else {}
+
+
+def _letters(options: Any) -> Collection[str]:
+    texts = _options(options)
+    return [letter for letter, text in texts.items() if text is not None] or OPTION_LETTERS
 
 
 # -- the letter that a reply plainly gives --------------------------------------------------------

@@ -3,7 +3,7 @@
 import pytest
 
 from utils.analysis.parse_audit import examine
-from utils.thinking import last_statement, parse_option, strict_option
+from utils.thinking import last_statement, parse_option, parse_option_text, strict_option
 
 META = {"options": str({letter: letter.lower() for letter in "ABCD"})}
 
@@ -108,3 +108,37 @@ def test_the_place_of_a_statement_is_its_place_in_the_reply():
 def test_the_audit_finds_a_later_statement_behind_signs_that_nobody_sees():
     reply = "A. 不对\u200b\u200b，答案是Ｃ"
     assert examine(reply, "A", [*"ABCD"]).doubts == {"another letter is stated later"}
+
+
+COLOURS = {"options": {"A": "blue", "B": "light blue", "C": "Save as...", "D": "是", "E": None}}
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("C", "C"),
+        ("The answer is B.", "B"),
+        ("It is the light blue one.", "B"),  # "blue" is a part of it
+        ("Looking at the screenshot, I would say that it is the Blue", "A"),
+        ("The button says “Save as...”", "C"),
+        ("<think>blue or save as?</think>save as", "C"),
+        ("<think>It is blue.</think>I see a screenshot.", None),
+        ("答案是：是", "D"),
+        ("bluer than blueberries", None),
+        ("It is blue, or save as", None),  # two of them
+        ("It is not blue.", None),
+        ("It isn't blue", None),
+        ("None of these", None),
+        ("", None),
+    ],
+)
+def test_the_text_of_an_option_may_stand_for_its_letter(reply, letter):
+    assert parse_option_text(reply, COLOURS) == letter
+    assert parse_option_text(reply, {"options": str(COLOURS["options"])}) == letter
+
+
+def test_a_text_that_denies_is_an_option_all_the_same():
+    meta = {"options": {"A": "Do not save", "B": "Save"}}
+    assert parse_option_text("do not save", meta) == "A"
+    assert parse_option_text("Maybe save", {"options": {"A": "Discard", "B": "Save"}}) == "B"
+    assert parse_option_text("Save", {}) is None

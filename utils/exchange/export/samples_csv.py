@@ -22,7 +22,8 @@ IS_FIGURE = False
 IS_OF_ONE = False
 COLUMNS = (
     *("model", "dataset", "origin", "id", "repeat", "image", "platform", "app", "split", "kind"),
-    *("instruction", "status", "verdict", "hit", "point_frac", "declined", "reply"),
+    *("instruction", "status", "verdict", "hit", "point_frac", "declined"),
+    *("chosen", "answer", "options", "judge", "reply"),
     *("finish_reason", "prompt_tokens", "completion_tokens", "latency_s", "server", "error"),
 )
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take for a formula at the start
@@ -60,7 +61,7 @@ def _row(facts: Facts, dataset: ExportedSet) -> dict[str, Any]:
     usage = facts.get("usage") or {}
     names = (
         *("image", "platform", "app", "split", "kind", "status", "verdict", "hit", "point_frac"),
-        *("declined", "finish_reason", "latency_s", "server"),
+        *("declined", "chosen", "answer", "options", "finish_reason", "latency_s", "server"),
     )
     return {
         **{name: facts.get(name) for name in names},
@@ -70,6 +71,7 @@ def _row(facts: Facts, dataset: ExportedSet) -> dict[str, Any]:
         "reply": dataset.reply_of(facts),
         "prompt_tokens": usage.get("prompt_tokens"),
         "completion_tokens": usage.get("completion_tokens"),
+        "judge": (facts.get("judge") or {}).get("choice"),
         "error": error_of(facts),
     }
 
