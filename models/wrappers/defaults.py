@@ -13,7 +13,7 @@ from utils.functions.calling import call_postprocess, private_copy
 from utils.functions.fingerprints import digest, undescribed
 from utils.functions.prompting import readable_messages
 from utils.geometry.images import content_digest, image_file, read_header
-from utils.geometry.resizing import sent_wh
+from utils.geometry.resizing import sent_wh, steps_of
 
 if TYPE_CHECKING:
     from utils.config.schema import ModelEntry
@@ -76,7 +76,10 @@ def _content_and_sizes(
         content = content_digest(file)
         if header.is_wide and is_read_here:
             content += ";8 bits"  # earlier versions cut the values
-        return content, Sizes(header.wh, sent_wh=sent_wh(kwargs, header.wh))
+        sent = sent_wh(kwargs, header.wh)
+        if header.has_palette and is_read_here and sent != header.wh and not steps_of(kwargs):
+            content += ";without a palette"  # earlier versions left pixels out
+        return content, Sizes(header.wh, sent_wh=sent)
     except (OSError, ValueError) as error:
         raise UserError(f"{file}: the image cannot be read: {error}") from error
 

@@ -9,9 +9,11 @@ import pytest
 from PIL import Image, ImageOps, PngImagePlugin
 
 from models.wrappers.api.wire import ImageSlot, ImageStyle
+from models.wrappers.defaults import request_of
 from models.wrappers.local.inputs import ShrunkImages
 from tests.support.stage import L1, L2
-from utils.geometry.images import as_sent, open_image, read_header
+from utils.functions.fingerprints import digest
+from utils.geometry.images import as_sent, content_digest, open_image, read_header
 from utils.geometry.orientation import as_stored, is_turned
 from utils.geometry.pixels import in_8_bits
 from utils.geometry.resizing import ResizeStep
@@ -386,6 +388,64 @@ def test_a_wide_image_is_scaled_for_checkpoints_crops_and_pages(name, tmp_path, 
         assert is_ramp(image)
     with open_image(file) as image:
         assert is_ramp(in_8_bits(image))
+
+
+STRIPES = np.tile(np.array([0, 0, 255], dtype=np.uint8), (60, 40))
+FITTING = {"img_size": 48}
+
+
+def shrunk_for_servers(file):
+    content, _ = ImageSlot.of(file, ImageStyle.from_kwargs(FITTING)).encoded()
+    return Image.open(io.BytesIO(base64.b64decode(content)))
+
+
+def shrunk_for_checkpoints(file):
+    messages = [{"role": "user", "type": "image", "value": str(file)}]
+    images = ShrunkImages(FITTING["img_size"])
+    copies = images.apply(messages)
+    with Image.open(copies[0].path) as image:
+        image.load()
+    images.folder.cleanup()
+    return image
+
+
+@pytest.mark.parametrize("shrunk", [shrunk_for_servers, shrunk_for_checkpoints])
+@pytest.mark.parametrize("mode", ["P", "1"])
+def test_an_image_with_a_palette_is_shrunk_like_the_same_pixels_without_one(mode, shrunk, tmp_path):
+    image = Image.fromarray(STRIPES).convert(mode)
+    image.save(file := tmp_path / "a.png")
+    expected = image.convert("RGB")
+    expected.thumbnail((48, 48))
+    assert shrunk(file).convert("RGB").tobytes() == expected.tobytes()
+    assert len(expected.getcolors()) > 2  # grays between black and white
+
+
+def test_what_is_transparent_in_a_palette_stays_transparent_in_the_shrunk_image(tmp_path):
+    image = Image.fromarray(STRIPES).convert("P")
+    image.save(file := tmp_path / "a.png", transparency=image.getpixel((0, 0)))
+    assert shrunk_for_servers(file).getextrema()[3][0] < 255
+
+
+@pytest.mark.parametrize(
+    ("mode", "kwargs", "is_other"),
+    [
+        ("P", FITTING, True),
+        ("1", FITTING, True),
+        ("P", {"img_size": 500}, False),
+        ("P", {"image_format": "jpeg"}, False),
+        ("P", {**FITTING, "wire_format": "reference"}, False),
+        ("RGB", FITTING, False),
+    ],
+)
+def test_only_answers_about_shrunk_palettes_are_asked_once_more(mode, kwargs, is_other, tmp_path):
+    Image.fromarray(STRIPES).convert(mode).save(file := tmp_path / "a.png")
+    identity = ImageSlot.of(file, ImageStyle.from_kwargs(kwargs)).identity
+    assert identity.endswith(";without a palette") == is_other
+    if "wire_format" not in kwargs:
+        message = {"role": "user", "type": "image", "value": str(file)}
+        request = request_of([message], L1, "", kwargs)
+        earlier_digest = digest([content_digest(file)])
+        assert (request.parts["picture"] != earlier_digest) == is_other
 
 
 @pytest.mark.parametrize(

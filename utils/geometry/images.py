@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA")
+PALETTE_MODES = ("1", "P", "PA")
+"""Pillow's names of modes that it shrinks by leaving pixels out."""
 USUAL_FORMATS = ("PNG", "JPEG", "WEBP", "GIF")  # hosted servers refuse others, and animations
 END_MARKS = {"PNG": b"IEND\xaeB`\x82", "JPEG": b"\xff\xd9", "GIF": b";"}
 """The last bytes of a whole file, by Pillow's name of the format."""
@@ -89,6 +91,7 @@ class Header:
     is_turned: bool  # an orientation tag says that it is to be turned or mirrored
     is_usual: bool  # of a format that every server takes, and no animation
     is_wide: bool  # has more than 8 bits for a channel that Pillow does not scale itself
+    has_palette: bool  # has colours that Pillow does not mix when it shrinks the image
 
 
 def cached_by_file(
@@ -129,7 +132,13 @@ def read_header(path: Path) -> Header:
             image_format in USUAL_FORMATS and not getattr(image, "is_animated", False)
         )
         return Header(
-            image.size, image_format, mime, is_turned(path), is_usual, image.mode in WIDE_MODES
+            image.size,
+            image_format,
+            mime,
+            is_turned(path),
+            is_usual,
+            image.mode in WIDE_MODES,
+            image.mode in PALETTE_MODES,
         )
 
 
@@ -238,11 +247,19 @@ def _has_end_mark(path: Path, image_format: str) -> bool:
         return file.read() == end
 
 
-def shrink(image: Image, img_size: int) -> Image:
-    """Return a copy that fits a square of `img_size` pixels, or the image itself if it does."""
+def shrink(image: Image, img_size: int, *, keeps_mode: bool = False) -> Image:
+    """Return a copy that fits a square of `img_size` pixels, or the image itself if it does.
+
+    Args:
+        image: one with a palette becomes RGB, or RGBA, so that its colours can be mixed.
+        img_size: side of the square.
+        keeps_mode: a palette stays, and its image loses pixels.
+    """
     if img_size <= 0 or max(image.size) <= img_size:
         return image
     copy = image.copy()
+    if image.mode in PALETTE_MODES and not keeps_mode:
+        copy = image.convert("RGBA" if image.has_transparency_data else "RGB")
     copy.thumbnail((img_size, img_size))
     return copy
 

@@ -141,6 +141,8 @@ class ImageSlot:
             encoder += f";quality {style.jpeg_quality}"
         if header.is_wide and not style.is_reference:
             encoder += ";8 bits"
+        if header.has_palette and is_shrunk and not style.is_reference:
+            encoder += ";without a palette"  # earlier versions left pixels out
         if header.is_turned and header.format == "TIFF":
             encoder += ";as stored"
         change = ImageChange.PNG if is_wanted else None
@@ -179,7 +181,7 @@ def _encoded(path: Path, target: str | None, style: ImageStyle) -> tuple[bytes, 
         if style.is_reference and image.mode in ("RGBA", "P", "LA"):
             # parity: alpha is dropped, not blended; other modes go as the writer takes them.
             image = image.convert("RGB")
-        image = shrink(image, style.img_size)
+        image = shrink(image, style.img_size, keeps_mode=style.is_reference)
         if resized_wh(style.resize, image.size) != image.size:
             image = resized(style.resize, on_white(image))
             options["compress_level"] = 1  # most of the time goes into the last few per cent
