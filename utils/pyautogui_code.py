@@ -65,7 +65,7 @@ _BUTTONS = {
 }
 _SHIFT = ("shift", "shiftleft", "shiftright")
 _WORDS = {"WAIT": "wait", "DONE": "done", "FAIL": "fail"}  # of OSWorld, in place of code
-_LANGUAGE = re.compile(r"(?:code|python)?\s*", re.IGNORECASE)
+_LANGUAGE = re.compile(r"(?:code|python3?|py(?=\s))?\s*", re.IGNORECASE)
 
 ToPoint = Callable[[float, float], Point]
 

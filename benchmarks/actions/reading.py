@@ -174,7 +174,7 @@ def _action_of(fields: dict[str, Any], screen_wh: WH, stay_on_screen: bool) -> A
         keys=read_keys(fields["keys"]) if kind == "key" else (),
         modifiers=_read_modifiers(fields.get("modifiers"), kind),
         direction=direction,
-        amount=_number(fields.get("amount", NOTCHES), kind, MOST_NOTCHES),
+        amount=_notches(fields.get("amount", NOTCHES), kind),
         seconds=_number(fields.get("seconds", 1.0), kind, LONGEST_WAIT_S),
         app=str(fields.get("app", ""))[:LONGEST_TEXT],
     )
@@ -188,6 +188,13 @@ def _number(value: Any, kind: str, limit: float) -> float:
     if math.isnan(number):
         raise NoAction(f"{kind}: {value!r:.60} is no number")
     return min(max(number, 0.0), limit)
+
+
+def _notches(value: Any, kind: str) -> float:
+    amount = _number(value, kind, MOST_NOTCHES)
+    if float(value) < 0:  # it contradicts the direction
+        raise NoAction(f"{kind} by {float(value):g}; the amount must not be negative")
+    return amount
 
 
 def _point_of(value: Any, screen_wh: WH, kind: str) -> Point:

@@ -144,6 +144,7 @@ def test_own_words(reply, actions):
         ("Action: click(end_point=[1, 2])", "click has no value called 'end_point'"),
         ('Action: scroll(0.5, 0.5, "sideways")', "scroll 'sideways'"),
         ('Action: type("' + "x\\n" * 300 + '")', "type: 301 lines; at most 200 are allowed"),
+        ('Action: scroll(0.5, 0.5, "down", -3)', "scroll by -3; the amount must not be negative"),
         ("Action: drag(0.1, 0.2, 0.3)", "drag takes x1, y1, x2, y2"),
         ("Action: type()", "type without text"),
         ("Action: answer()", "answer without text"),
@@ -527,6 +528,8 @@ def test_the_json_of_computer_tools(reply, actions):
         ('{"arguments":' * 9 + '{"action": "wait"}' + "}" * 9, "a call within"),
         (batch({"type": "fly"}), "unknown action 'fly'"),
         (claude(action="scroll", scroll_direction="up", scroll_amount="far"), "'far' is no number"),
+        (claude(action="scroll", scroll_direction="up", scroll_amount=-3), "scroll by -3"),
+        (claude(action="scroll", scroll_direction="up", scroll_amount="-3"), "scroll by -3"),
     ],
 )
 def test_json_that_means_nothing_is_said_to_the_model(reply, why):

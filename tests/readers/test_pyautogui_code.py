@@ -169,6 +169,12 @@ def test_the_last_block_counts_whatever_its_language():
     assert read(reply) == ["click(0.400, 0.100)"]
 
 
+@pytest.mark.parametrize("language", ["", "python", "py", "python3", "Python", "code"])
+def test_the_name_of_a_language_is_no_code(language):
+    assert read(block("pyautogui.click(400, 50)", language)) == ["click(0.400, 0.100)"]
+    assert read(f"```{language} pyautogui.click(400, 50)```") == ["click(0.400, 0.100)"]
+
+
 def test_without_a_block_lines_that_are_calls_count():
     reply = "I click.\npyautogui.click(400, 50)\ncomputer.wait()"
     assert read(reply) == ["click(0.400, 0.100)", "wait(5)"]
