@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from benchmarks.worlds.office.tasks.quantities import PHONE
 from benchmarks.worlds.office.tasks.values import matches
 from benchmarks.worlds.office.week import WORDS
 
@@ -110,13 +111,13 @@ def in_words(number: int) -> str:
 
 
 def _number_words(text: str) -> str:
-    dates = [match.span() for match in DATE.finditer(text)]
+    whole_spans = [match.span() for pattern in (DATE, PHONE) for match in pattern.finditer(text)]
 
     def written(match: re.Match[str]) -> str:
         if text[: match.start()].endswith("Pier "):
             return match[0]
-        is_of_a_date = any(start <= match.start() < end for start, end in dates)
-        return match[0] if is_of_a_date else in_words(int(match[1]))
+        is_of_another = any(start <= match.start() < end for start, end in whole_spans)
+        return match[0] if is_of_another else in_words(int(match[1]))
 
     return WHOLE.sub(written, text)
 

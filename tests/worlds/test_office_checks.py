@@ -554,6 +554,19 @@ def everything(_):
     return " ".join([*words, "Mill House", "Harbour Kitchen", *days, *times, *numbers])
 
 
+def with_straight_quotes(task):
+    return [
+        [text.replace("“", '"').replace("”", '"') if text is step[-1] else text for text in step]
+        for step in task["oracle"]
+    ]
+
+
+def with_all_numbers(task):
+    contacts = StoreHand(task).before["contacts"].values()
+    numbers = [row["phone"] for row in contacts if row["phone"]]
+    return [*task["oracle"][:-1], ["answer", ", ".join(numbers)]]
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("name", "way", "success"),
@@ -587,6 +600,12 @@ def everything(_):
         ("contacts_phone_by_chat", written(without_blanks), True),
         ("contacts_question_phone", written(without_blanks), True),
         ("chat_author_phone_question", written(without_blanks), True),
+        ("chat_author_phone_question", written(lambda text: f"The number is {text}."), True),
+        ("chat_author_phone_question", with_all_numbers, False),
+        ("calendar_question_start", written(lambda text: f"It begins at {text}, online."), True),
+        ("calendar_question_start", written(lambda text: f"At {text} or 07:20"), False),
+        ("calendar_question_start", written(everything), False),
+        ("chat_infeasible_edit", with_straight_quotes, True),
         ("mail_phone_to_contact", written(without_blanks), True),
         ("contacts_call_to_calendar", written(without_blanks), True),
         ("mail_cancel_order_and_reply", written(with_greeting), True),

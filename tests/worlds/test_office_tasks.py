@@ -127,6 +127,10 @@ def test_a_goal_is_a_whole_text():
     [
         ("Room Birch", " room  birch. ", True),
         ("Room Birch", "Room Birch 2", False),
+        ("See under “ships”.", 'See under "ships".', True),
+        ("See under 'ships'", "See under ‘ships’", True),
+        ({"contains": ["the “ships”"]}, 'Look at the "ships" first.', True),
+        ("See under “ships”", "See under “ship”", False),
         (318.4, "318.40", True),
         ("1,850", "1850", True),
         ({"number": 20}, "20 seats", True),

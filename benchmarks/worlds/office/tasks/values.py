@@ -32,6 +32,7 @@ from benchmarks.worlds.office.tasks.quantities import (
 from benchmarks.worlds.office.tasks.replies import begins_with, without_quote
 
 QUOTES = " \"'“”‘’"
+STRAIGHT_QUOTES = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'"})
 WHOLE_NUMBER = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|0|[1-9]\d*)(?:\.\d+)?")
 PHONE_ONLY = re.compile(r"\(?\+?[\d ()/.-]{8,}")  # for a text that is nothing else
 MAX_MENTIONS = 60  # of numbers, dates, ... in a text: one with more says everything, and so nothing
@@ -226,8 +227,11 @@ def _decimal(number: Any) -> Decimal:
 
 
 def _text(value: Any) -> str:
-    """Return a text without case, extra spaces, quotation marks and a final full stop."""
-    text = " ".join(str(value).split()).casefold().replace("’", "'").strip(QUOTES)
+    """Return a text without case, extra spaces, quotation marks around it and a final full stop.
+
+    All quotation marks within it are straight.
+    """
+    text = " ".join(str(value).split()).casefold().translate(STRAIGHT_QUOTES).strip(QUOTES)
     return text.rstrip(".!").strip(QUOTES)
 
 
