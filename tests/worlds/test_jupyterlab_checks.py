@@ -7,7 +7,9 @@ import pytest
 
 from benchmarks.worlds.jupyterlab.checks import compare, compare_trees, edited, tree_of
 from benchmarks.worlds.jupyterlab.folder import notebook
+from benchmarks.worlds.jupyterlab.lab import LabEpisode
 from benchmarks.worlds.jupyterlab.tasks import tasks
+from tests.support.lab import need_lab
 
 EXTRA = [
     ["delete", "archive/notes_2025.md"],
@@ -121,6 +123,8 @@ def test_what_jupyterlab_writes_by_itself_is_no_difference(change):
         lambda content: content["cells"].pop(),
         lambda content: content["cells"].append(copy.deepcopy(content["cells"][0])),
         lambda content: content.pop("cells"),
+        lambda content: content.update(cells=[1]),
+        lambda content: content["cells"][0].update(metadata=None),
     ],
 )
 def test_another_cell_or_another_place_is_a_difference(change):
@@ -156,6 +160,18 @@ def test_settings_count_by_their_values():
     lines = compare(edits, state("", "x"), state("", "x", **{path: text})).lines
     assert lines == [(True, "settings:@jupyterlab:apputils-extension:themes is as expected")]
     assert compare([], state("", "x"), state("", "x", **{path: "{}"})).lines == []
+
+
+def test_settings_of_a_plugin_that_has_none_of_its_own_are_read(tmp_path):
+    need_lab()
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    (schemas / "tags.json").write_text('{"type": "object"}')
+    episode = LabEpisode("http://127.0.0.1:9/", tmp_path / "episode", {}, schemas)
+    saved = tmp_path / "episode" / "settings" / "tags.jupyterlab-settings"
+    saved.parent.mkdir()
+    saved.write_text("{\n}")
+    assert episode.dump()["settings"] == {"tags.jupyterlab-settings": "{}"}
 
 
 def test_one_of_several_ways_to_end_is_enough():

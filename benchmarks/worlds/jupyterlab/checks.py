@@ -50,7 +50,7 @@ def _content(path: str, text: str) -> Any:
     if path.endswith(".ipynb"):
         try:
             return [_cell(cell) for cell in json.loads(text)["cells"]]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             return ["no notebook", text]
     return _lines(text)
 

@@ -120,7 +120,7 @@ def _changed(path: str, text: str, schemas: Path) -> str:
         return ""
     name = path.removesuffix(".jupyterlab-settings")
     schema = json.loads((schemas / f"{name}.json").read_text(encoding="utf-8"))
-    defaults = {key: entry.get("default") for key, entry in schema["properties"].items()}
+    defaults = {key: entry.get("default") for key, entry in schema.get("properties", {}).items()}
     overrides = json.loads(SETTINGS.read_text(encoding="utf-8"))
     defaults |= overrides.get(":".join(name.rsplit("/", 1)), {})
     values = json5.loads(text) if text.strip() else {}
