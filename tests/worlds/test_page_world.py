@@ -102,6 +102,9 @@ def test_a_click_has_its_button_and_the_keys_that_are_held(world, action, expect
         ([Action("type", text="one\ntwo")], "one\ntwo"),
         ([Action("type", text="ab"), Action("key", keys=("shift", "c"))], "abC"),
         ([Action("type", text="ab"), Action("key", keys=("shift", "1"))], "ab!"),
+        ([Action("key", keys=("shift", key)) for key in ";=,-./`[\\]'"], ':+<_>?~{|}"'),
+        ([Action("key", keys=(key,)) for key in ";=,-./`[\\]'"], ";=,-./`[\\]'"),
+        ([Action("key", keys=("shift", "?"))], "?"),
         (
             [
                 Action("type", text="ab"),

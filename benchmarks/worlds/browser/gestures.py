@@ -49,6 +49,20 @@ KEY_NAMES = {
     },
     **{f"f{number}": f"F{number}" for number in range(1, 13)},
 }
+PUNCTUATION_KEYS = {
+    ";": "Semicolon",
+    "=": "Equal",
+    ",": "Comma",
+    "-": "Minus",
+    ".": "Period",
+    "/": "Slash",
+    "`": "Backquote",
+    "[": "BracketLeft",
+    "\\": "Backslash",
+    "]": "BracketRight",
+    "'": "Quote",
+}
+"""Playwright's names of the physical keys of a US keyboard, by the character without Shift."""
 DIRECTIONS_XY = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 
 
@@ -177,4 +191,5 @@ def _name_of(key: str, *, is_shifted: bool) -> str:
             return f"Key{key.upper()}"
         if key.isdigit():
             return f"Digit{key}"
+        return PUNCTUATION_KEYS.get(key, key)
     return KEY_NAMES.get(key, key)
