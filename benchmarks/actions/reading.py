@@ -238,7 +238,7 @@ def read_keys(keys: Any) -> tuple[str, ...]:
     parts = keys
     if isinstance(keys, str):
         text = _LONE_CONTROL_CHARACTER.sub(lambda match: _CONTROL_CHARACTERS[match[0]], keys)
-        parts = re.split(r"(?<=.)[+\s]+(?=.)", text.strip())
+        parts = re.split(r"(?<=.)[+\s]+(?=.)", text.strip() or text[:1])
     if not isinstance(parts, Sequence):
         raise NoAction(f"{keys!r:.60} are no keys")
     names = [_key_name(part) for part in parts]

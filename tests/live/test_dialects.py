@@ -91,6 +91,7 @@ CLICK = one("click", point=(0.25, 0.5))
         ('Action: type("two\nlines")', one("type", text="two\nlines")),
         ("Action: type('Action: done()')", one("type", text="Action: done()")),
         ('press("Ctrl+A")', one("key", keys=("ctrl", "a"))),
+        ('press(" ")', one("key", keys=("space",))),
         ('press(["ctrl", "shift", "t"])', one("key", keys=("ctrl", "shift", "t"))),
         ('scroll("down", 2)', one("scroll", point=(0.5, 0.5), amount=2.0)),
         ("wait(2)", one("wait", seconds=2.0)),
