@@ -73,7 +73,25 @@ def is_subset(mode: str | None) -> bool:
 
 def covers(mode: str | None, requested: str) -> bool:
     """Whether a mode has all rows of a requested one; True for None, the mode of a lost record."""
-    return mode in (requested, base_mode(requested), EVERYTHING, None)
+    is_whole = mode in (base_mode(requested), EVERYTHING, None)
+    return is_whole or are_same_rows(mode, requested)
+
+
+def folded_filters(mode: str | None) -> list[str]:
+    """The labels of a mode in one spelling, to compare modes: a list item for each grouping."""
+    folded_texts = []
+    for text in filter(None, filters_of(mode).split(SEPARATOR)):
+        grouping, _, labels = text.partition("=")
+        folded = {_folded(grouping, label) for label in labels.split("|")}
+        folded_texts.append(f"{grouping}={'|'.join(sorted(folded))}")
+    return folded_texts
+
+
+def are_same_rows(mode: str | None, other: str | None) -> bool:
+    """Whether two modes are of the same rows, in whichever spelling of the labels."""
+    if mode is None or other is None:
+        return mode is other
+    return base_mode(mode) == base_mode(other) and folded_filters(mode) == folded_filters(other)
 
 
 def shown_mode(mode: str) -> str:

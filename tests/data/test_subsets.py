@@ -75,6 +75,17 @@ def rows_of(stage):
     return [json.loads(line) for line in path.read_text().splitlines()][1:]
 
 
+def test_labels_in_two_spellings_are_one_experiment(staged):
+    stage = staged(pictures=PICTURES)
+    for typed, other in (("os_web", "web"), ("macos", "OS_MAC")):
+        stage.run("--only", f"platform={typed}")
+        folder = stage.folder()
+        again = stage.run("--only", f"platform={other}")
+        assert (again.asked, stage.folder()) == ({L1: 0, L2: 0}, folder)
+        scored = stage.run("--only", f"platform={typed}", "--mode", "eval")
+        assert (scored.code, "the log has only a part" in scored.output) == (0, False)
+
+
 # -- marks ------------------------------------------------------------------------------------------
 
 
@@ -250,4 +261,6 @@ def test_modes_of_subsets_are_equal_for_equal_labels():
     assert (base_mode(first), shown_mode(first)) == ("all", "application=x; platform=a|b")
     assert mode_with("basic", {}) == "basic" and shown_mode("basic") == "basic"
     assert covers("all", first) and covers("basic", mode_with("basic", {"platform": ["a"]}))
+    assert covers("all; platform=os_mac|web", "all; platform=OS_WEB|macos")
+    assert not covers("all; platform=os_mac", "all; platform=os_mac|os_web")
     assert not covers(first, "all") and not covers("advanced", mode_with("basic", {}))

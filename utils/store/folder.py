@@ -30,7 +30,7 @@ from utils.store.log import (
     runs_of,
 )
 from utils.store.logged_config import FUNCTION_CODE, changed_code, changed_settings, entry_of_run
-from utils.subsets import filters_of
+from utils.subsets import are_same_rows, filters_of, folded_filters
 
 INDEX = "index.html"  # in a work-dir: the list of all runs
 COMPARISONS = "comparisons"  # folder of those that runs of several models have made
@@ -273,7 +273,8 @@ def differences(runs: Mapping[str, LoggedRun], new_runs: Mapping[str, LoggedRun]
     for dataset, run in runs.items():
         new = new_runs.get(dataset) or next(iter(new_runs.values()))
         aspects = set(run.request_hashes) if dataset in new_runs else {"settings"}
-        if (run.begin.get("mode"), run.limit) != (new.begin.get("mode"), new.limit):
+        modes = [side.begin.get("mode") for side in (run, new)]
+        if not are_same_rows(*modes) or run.limit != new.limit:
             aspects.discard("pictures")  # those of other samples
         for aspect, value in run.request_hashes.items():
             if aspect in aspects and value != new.request_hashes.get(aspect):
@@ -286,8 +287,8 @@ def differences(runs: Mapping[str, LoggedRun], new_runs: Mapping[str, LoggedRun]
             texts["circular evaluation" if run.is_circular else "no circular evaluation"] = None
         if dataset in new_runs and run.repeats != new.repeats:
             texts[f"repeats {run.repeats}"] = None
-        labels, new_labels = (filters_of(side.begin.get("mode")) for side in (run, new))
-        if dataset in new_runs and labels != new_labels:
+        if dataset in new_runs and folded_filters(modes[0]) != folded_filters(modes[1]):
+            labels = filters_of(modes[0])
             texts[f"--only {labels}" if labels else "no --only"] = None
         if run.limit != new.limit:
             texts["no --limit" if run.limit is None else f"--limit {run.limit}"] = None

@@ -30,7 +30,7 @@ from utils.findings import FINDINGS, Finding, note
 from utils.store.index import TOKENS, LogIndex, StoredAnswer, newest_by_key
 from utils.store.log import LoggedRun, doubled_problem, record_at
 from utils.store.records import joined
-from utils.subsets import EVERYTHING, covers, filters_of, is_subset
+from utils.subsets import EVERYTHING, are_same_rows, covers, filters_of, is_subset
 from utils.text import counted
 
 COVERAGE = "coverage"  # the section of the analysis
@@ -262,14 +262,15 @@ class Selection:
         self.taken = self.missing = self.earlier = 0
         self._is_short = limit is not None and log.limit is not None and log.limit < limit
         self._keys = log.covered
-        is_all_of_mode = log.mode == self._mode and (self._is_short or log.limit == limit)
+        self._is_mode_of_log = are_same_rows(log.mode, self._mode)
+        is_all_of_mode = self._is_mode_of_log and (self._is_short or log.limit == limit)
         if limit is not None and not is_all_of_mode:
-            ranks = log.limit_ranks if log.mode == self._mode else data.ranks_of(self._of_mode())
+            ranks = log.limit_ranks if self._is_mode_of_log else data.ranks_of(self._of_mode())
             self._keys = [key for key in log.covered if ranks.get(key, limit) < limit]
 
     def __iter__(self) -> Iterator[Record]:
         self.taken = self.missing = self.earlier = 0
-        are_of_mode = self._mode in (EVERYTHING, self._log.mode)
+        are_of_mode = self._mode == EVERYTHING or self._is_mode_of_log
         for question in self._keys:
             keys = self._log.answer_keys[question]
             records = [
@@ -323,7 +324,8 @@ class Selection:
             detail = "its other samples are not known"
             findings.append(_note("run_lost", f"the record of the run is lost: {detail}"))
         if log.left_out:
-            of_mode = "" if log.mode in (self._mode, None) else f" of mode {log.mode}"
+            is_mode_known = log.mode is not None and not self._is_mode_of_log
+            of_mode = f" of mode {log.mode}" if is_mode_known else ""
             summary = (
                 f"{counted(len(log.left_out), 'sample')}{of_mode} left out because of bad data"
             )
