@@ -652,3 +652,12 @@ def test_changed_code_of_a_parse_function_is_told_with_the_figures_before_and_af
         "these scores are by another version of mymodel.py than the scores before; easy was "
         "100.00 % and is 0.00 % now" in ran.output
     )
+
+
+def test_a_command_that_reuses_answers_says_what_its_own_requests_cost(stage):
+    stage.run("--data", "L2", "--limit", "2")
+    ran = stage.run("--data", "L2")
+    [spent] = re.findall(r"tokens of this command: ([\d,]+) \+ ([\d,]+) ", ran.output)
+    [total] = re.findall(r"  tokens: ([\d,]+) \+ ([\d,]+) ", ran.output)
+    assert [3 * int(count) for count in spent] == [2 * int(count) for count in total]  # 4 of 6
+    assert "tokens of this command" not in stage.run("--data", "L2").output

@@ -44,7 +44,7 @@ from utils.engine.worlds import Worlds
 from utils.errors import StopRun, UserError
 from utils.protocol import WORLD_FAILURE
 from utils.store import records
-from utils.store.index import StoredAnswer
+from utils.store.index import TOKENS, StoredAnswer
 from utils.store.records import MORE
 
 SPARE_WORKERS = 8  # of `auto`, at the gate, with a request prepared
@@ -337,12 +337,14 @@ class Engine:
         with self._lock:
             if outcome.record is not None and outcome.is_new and not self._has_left:
                 outcome.task.job.log.append(outcome.record)
+                _count_tokens(outcome, outcome.record)
 
     def _finish(self, outcome: _Outcome, record: Record) -> None:
         """Log, count and show a sample that is over."""
         job = outcome.task.job
         if outcome.is_new:
             job.log.append(record)
+            _count_tokens(outcome, record)
         if outcome.reason:
             job.reasons[outcome.reason] += 1
             if self._options.verbose:
@@ -619,3 +621,11 @@ def _failed(
     if isinstance(error, UserFunctionError):
         record["error"] = records.user_error_fields(error)
     return _Outcome(task, record, reason=reason)
+
+
+def _count_tokens(outcome: _Outcome, record: Record) -> None:
+    """Count the tokens of an answer that was asked for; those of an episode are its answers'."""
+    if record["kind"] == "answer" and not outcome.reused:
+        usage = record.get("usage") or {}
+        for kind in TOKENS:
+            outcome.task.job.tokens[kind] += usage.get(kind) or 0

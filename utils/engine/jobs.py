@@ -81,6 +81,7 @@ class Job:
     stopped: StopRun | None = None  # why the job ended early
     reasons: Counter[str] = field(default_factory=Counter)  # how many samples were asked, and why
     reused: int = 0  # how many had an answer already
+    tokens: Counter[str] = field(default_factory=Counter)  # of the answers that were asked for
     failures_in_a_row: Counter[str] = field(default_factory=Counter)  # of functions, by stage
 
     def open(self, log: RunLog, run: LoggedRun | None = None) -> None:

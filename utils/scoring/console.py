@@ -205,6 +205,11 @@ def queried_line(dataset: str, reasons: Counter[str], reused: int) -> str:
     return f"{dataset}: queried {reasons.total()}{f' ({why})' if why else ''}, reused {reused}"
 
 
+def tokens_text(tokens: Mapping[str, int]) -> str:
+    """Token counts in words."""
+    return f"{tokens['prompt_tokens']:,} + {tokens['completion_tokens']:,} (prompt + completion)"
+
+
 def render_table(
     section: Mapping[str, Any], model: str, samples: int, *, note: str = "", unit: str = "image"
 ) -> str:
@@ -387,7 +392,8 @@ def _summary(scored: Scored, options: Options) -> list[str]:
             counts[kind] + of_rotations.get(kind, 0)
             for kind in ("prompt_tokens", "completion_tokens")
         )
-        lines.append(f"  tokens: {prompt:,} + {completion:,} (prompt + completion)")
+        of_all = {"prompt_tokens": prompt, "completion_tokens": completion}
+        lines.append(f"  tokens: {tokens_text(of_all)}")
     if scored.missing:
         noun = noun_of(scored.analysis["head"]["level"])
         has, them = ("has", "it") if scored.missing == 1 else ("have", "them")

@@ -83,6 +83,9 @@ def infer(
             job.log.append(_end_of(job, served, servers, wall_s, cpu_s))
         job.log.sync()  # a network disk that is full says so here
         print(console.queried_line(job.dataset, job.reasons, job.reused))
+        if job.reused and job.tokens.total() and job.shard[1] == 1:
+            # Else they are those of all samples, which are printed with the score.
+            print(f"  tokens of this command: {console.tokens_text(job.tokens)}")
     for line in console.server_lines(servers, wall_s):
         print(line)
     for note in model.notes_after():
