@@ -67,7 +67,7 @@ def _checked_tool_calls(calls: Any) -> Sequence[ToolCall]:
     try:
         checked = [dict(call) for call in calls]
         for call in checked:
-            json.dumps([call, call["name"], call["arguments"]], allow_nan=False)
+            json.dumps([call, call["name"], call["arguments"]])  # NaN becomes null in the log
     except (TypeError, ValueError, LookupError):
         expected = "a list of JSON objects with id, name and arguments"
         raise _misfit("tool_calls", calls, expected) from None

@@ -255,7 +255,7 @@ def test_a_change_asks_again_exactly_what_it_touches_in_its_own_folder(name, sta
     assert (stage.both_scores() == before) == scores_stay
     assert list(after) == ([first] if aspect is None else [first, f"{first}_2"])
     if aspect is not None:
-        assert f"{first}_2 ({first} holds a run with {DIFFERENCES[aspect]})" in ran.output
+        assert f"{first}_2 ({first} holds a run with {DIFFERENCES[aspect]}" in ran.output
         assert (after[first], set(after[f"{first}_2"])) == (files, set(files))
         link = stage.work_dir / "m" / f"m_{L1}_scores.json"
         assert link.resolve().parent.name == f"{first}_2"
@@ -655,6 +655,7 @@ def test_changed_code_of_a_parse_function_is_told_with_the_figures_before_and_af
 
 
 def test_a_command_that_reuses_answers_says_what_its_own_requests_cost(stage):
+    stage.model["m"]["generate_cfg"]["temperature"] = 1
     stage.run("--data", "L2", "--limit", "2")
     ran = stage.run("--data", "L2")
     [spent] = re.findall(r"tokens of this command: ([\d,]+) \+ ([\d,]+) ", ran.output)
