@@ -481,6 +481,23 @@ def test_check_counts_a_second_look_that_failed_and_none_after_a_reply_without_a
     )
 
 
+def test_check_counts_a_second_look_after_the_answer_of_another_run_to_what_was_refused(lab):
+    eyes = Eyes()
+    refusal = Reply(status=400, body=b'{"error": {"message": "content policy"}}')
+    lab.sets = {L2: {"mode": "all"}}
+    lab.server.answer = lambda request: refusal if "basic" in request.text else eyes(request)
+    assert "1 refused" in lab.run(code=1).output
+    zooming, lab.model = lab.model, {"parse_function": PER_MILLE}
+    lab.server.answer = eyes
+    lab.run("--retry-refused")
+    lab.model = zooming
+    expected = "at least 0 requests to send; 1 with the second look, 2 answers stored"
+    assert requests_line(lab).startswith(expected)
+    before = len(lab.server.requests)
+    lab.run()
+    assert len(lab.server.requests) == before + 1
+
+
 def test_check_says_how_often_a_function_of_the_users_may_ask(lab):
     (lab.folder / "mine.py").write_text(USERS)
     lab.model = {"follow_up": {L2: "mine.ask_again"}}

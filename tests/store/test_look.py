@@ -384,3 +384,28 @@ def test_a_part_that_was_asked_last_is_shown_as_a_part(tmp_path):
     shown = look(stage, stage.folder())
     assert f"{L2}: 3 of 3 samples" in shown.stdout
     assert "n = 3 · basic only (partial)" in shown.stdout
+
+
+def test_a_model_may_be_called_like_the_log_of_a_rank(tmp_path):
+    with MockServer(some_right) as server:
+        stage = Stage.make(tmp_path, server)
+        stage.model = {"lora.rank64-b2": stage.model["m"]}
+        assert stage.run().code == 0
+    shown = look(stage, "--work-dir", stage.work_dir)
+    assert (shown.code, len(TABLE.findall(shown.stdout))) == (0, 2), shown.output
+    [listed] = listed_runs(stage.work_dir)
+    assert listed.state == "whole"
+    stage.folder("lora.rank64-b2").joinpath("manifest.json").unlink()
+    [listed] = listed_runs(stage.work_dir)
+    assert set(listed.unscored) == {L1, L2}
+
+
+@pytest.mark.parametrize("arguments", [["--data", "L3"], ["--model", "other"]])
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_look_at_a_name_that_the_run_lacks_says_so(tmp_path, arguments, form):
+    with MockServer(some_right) as server:
+        stage = Stage.make(tmp_path, server)
+        assert stage.run("--no-report").code == 0
+    result = look(stage, stage.folder(), *arguments, *form)
+    assert result.code == 2, result.output
+    assert "not in the run; the run has " in result.stderr

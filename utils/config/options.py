@@ -630,12 +630,22 @@ def names_of_levels(requested: Sequence[str], levels: Mapping[str, str]) -> tupl
 
 
 def unknown_names(
-    option: str, requested: Sequence[str], defined: Mapping[str, object]
+    option: str,
+    requested: Sequence[str],
+    defined: Mapping[str, object],
+    place: str = "the config",
 ) -> list[str]:
-    """Return names that a config lacks; of one without any at all that is said elsewhere."""
-    has = f"the config has {', '.join(defined)}"
+    """Return names that a config lacks; of one without any at all that is said elsewhere.
+
+    Args:
+        option: that names them.
+        requested: the names.
+        defined: the names that there are.
+        place: that has them, in words.
+    """
+    has = f"{place} has {', '.join(defined)}"
     return [
-        f"{option} {name}: not in the config{did_you_mean(name, defined)}; {has}"
+        f"{option} {name}: not in {place}{did_you_mean(name, defined)}; {has}"
         for name in requested
         if defined and name not in defined
     ]

@@ -36,7 +36,7 @@ from utils.protocol import (
 from utils.scoring.sheets import write_text
 from utils.store.derived import MANIFEST_NAME, no_score_text, read_json
 from utils.store.find import is_import
-from utils.store.folder import COMPARISONS, INDEX, LOG_NAME
+from utils.store.folder import COMPARISONS, INDEX, LOG_NAME, RANK_LOG
 from utils.store.log import is_locked
 from utils.store.logged_config import (
     FUNCTION_CODE,
@@ -226,7 +226,7 @@ def _listed(folder: Path) -> ListedRun | None:
     dataset_of_log = {
         log: log.removeprefix(f"{folder.parent.name}_").removesuffix(".jsonl")
         for log in log_times
-        if ".rank" not in log
+        if not RANK_LOG.fullmatch(log)
     }
     scored_at = (written_at or 0.0) + 1.0  # the manifest is written after the logs
     is_open = max(log_times.values(), default=0.0) > scored_at

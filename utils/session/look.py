@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from utils.config.options import Options, names_of_levels
+from utils.config.options import Options, names_of_levels, unknown_names
 from utils.contracts import question_of
 from utils.engine.ranks import runs as ranks
 from utils.errors import DONE, SOME_FAILED, UserError
@@ -32,7 +32,7 @@ from utils.session.result import Result
 from utils.session.runner import finish_folders
 from utils.session.score import rescore
 from utils.session.so_far import LogOfRun, figures_of_folder, logged_evaluation, logs_in
-from utils.store.folder import LOG_NAME, RunFolder, safe_name
+from utils.store.folder import LOG_NAME, RANK_LOG, RunFolder, safe_name
 from utils.store.index import LogIndex
 from utils.store.log import RunLog
 from utils.store.view import LogView
@@ -47,10 +47,18 @@ def run_look(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> 
     """Score what `--look` names as far as it has come; return the exit code.
 
     Raises:
-        UserError: there is no such run, or the folder of `--output` holds something else.
+        UserError: there is no such run, it has no such model or data set, or the folder of
+            `--output` holds something else.
     """
     options = replace(options, data=names_of_levels(options.data, benchmarks.LEVELS))
     folders = _folders(options)
+    logs = [log for folder in folders for log in logs_in(folder)]
+    problems = [
+        *unknown_names("--model", options.model, {log.model: None for log in logs}, "the run"),
+        *unknown_names("--data", options.data, {log.dataset: None for log in logs}, "the run"),
+    ]
+    if problems:
+        raise UserError(problems)
     if options.as_json:
         _print_json(folders, options, benchmarks, models)
         return DONE
@@ -172,10 +180,12 @@ def _copy(folder: Path, home: Path, *, with_screens: bool) -> Path:
     for subfolder in (".", JUDGE):
         # Those of ranks first: when they are merged, the run's own log has what they held.
         paths = sorted(
-            (folder / subfolder).glob("*.jsonl"), key=lambda path: ".rank" not in path.name
+            (folder / subfolder).glob("*.jsonl"),
+            key=lambda path: RANK_LOG.fullmatch(path.name) is None,
         )
         for path in paths:
-            is_log = subfolder == JUDGE or ".rank" in path.name or bool(LogOfRun(path).runs)
+            is_rank_log = RANK_LOG.fullmatch(path.name) is not None
+            is_log = subfolder == JUDGE or is_rank_log or bool(LogOfRun(path).runs)
             if is_log and not path.is_symlink():
                 (copy / subfolder).mkdir(parents=True, exist_ok=True)
                 with suppress(FileNotFoundError):  # the log of a rank goes when it is merged

@@ -23,7 +23,7 @@ from utils.session.evaluation import Evaluation
 from utils.session.manifest_writer import marked_folders
 from utils.session.prepare import BenchmarkRoom, ModelRoom, prepare
 from utils.store.derived import MANIFEST_NAME, read_json
-from utils.store.folder import RunFolder
+from utils.store.folder import RANK_LOG, RunFolder
 from utils.store.log import LoggedRun, runs_of
 from utils.store.logged_config import (
     SCORING_CONFIG,
@@ -91,7 +91,7 @@ def logs_in(folder: Path) -> list[LogOfRun]:
     paths = [
         path
         for path in sorted(folder.glob("*.jsonl"))
-        if not path.is_symlink() and ".rank" not in path.name
+        if not path.is_symlink() and not RANK_LOG.fullmatch(path.name)
     ]
     return [log for log in map(LogOfRun, paths) if log.runs]
 

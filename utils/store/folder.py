@@ -36,6 +36,8 @@ INDEX = "index.html"  # in a work-dir: the list of all runs
 COMPARISONS = "comparisons"  # folder of those that runs of several models have made
 LOG_NAME = re.compile(r".*(?<!_samples)(?<!_rotations)(?<!_partial)\.jsonl")
 """Names of logs, and not of the files that scoring writes beside them."""
+RANK_LOG = re.compile(r".*\.rank\d+-[^\W_]+\.jsonl")
+"""Names of the logs of single ranks; a model may be called `lora.rank64`."""
 DIFFERENCES = {
     "settings": "other settings",
     "prompt": "another prompt",

@@ -54,17 +54,26 @@ def open_samples(
     if job.follow_up is None:
         return 0
     return sum(
-        not isinstance(answer, StoredAnswer) or _is_open(job, key, options)
+        not isinstance(answer, StoredAnswer) or _is_open(job, key, answer, options)
         for key, answer in answers
     )
 
 
-def _is_open(job: Job, key: str, options: Options) -> bool:
-    """Whether a sample with a stored first answer may be queried again."""
+def _is_open(job: Job, key: str, answer: StoredAnswer, options: Options) -> bool:
+    """Whether a sample with a stored first answer may be queried again.
+
+    Args:
+        job: the samples and their follow-up.
+        key: of the sample.
+        answer: its first answer, perhaps from the log of another run.
+        options: of the run.
+    """
     for number in range(MOST_STAGES):
         stage = job.answers.in_own_log(turn_key(key, number), job.run.request_hashes)
         if stage is None:
             return True
+        if number == 0 and stage.status is not Status.OK and answer.status is Status.OK:
+            return True  # the answer of the other run takes its place
         if stage.status is not Status.OK:
             return not stage.stands(options)
         if not stage.read().get(MORE):
