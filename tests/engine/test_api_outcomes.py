@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 import socket
+import threading
 from datetime import UTC, datetime
 
 import pytest
@@ -50,6 +51,18 @@ def number_of(request):
 def by_number(stage):
     """Newest record of each question by its number; mode all numbers them in file order."""
     return {record["line"]["index"]: record for record in stage.answers(L1)}
+
+
+def test_more_requests_at_once_than_samples_start_no_more_workers_than_samples(stage_for):
+    worker_counts = []
+
+    def answer(request):
+        names = [thread.name for thread in threading.enumerate()]
+        worker_counts.append(sum(name.endswith("(_work)") for name in names))
+        return Reply("A")
+
+    assert stage_for(answer).run("--api-nproc", "300", "--no-report").code == 0
+    assert 0 < max(worker_counts) <= 9
 
 
 def test_an_answer_has_the_time_at_which_its_last_attempt_was_sent(stage_for):

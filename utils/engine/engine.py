@@ -100,6 +100,7 @@ class Engine:
         self._options = options
         self._progress = progress
         self._limit = Limit.of(model.in_flight(options.api_nproc))  # of each server
+        self._sample_count = 0
         self._most_workers = 0
         self._started_workers = 0
         self._inbox: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
@@ -131,6 +132,7 @@ class Engine:
         """
         self._asker.has_stored = any(job.answers.has_any for job in jobs)
         self._pools = [job.episodes.worlds for job in jobs if job.episodes is not None]
+        self._sample_count = sum(len(job.samples) for job in jobs)
         self._count_workers()
         if self._model.servers is not None:
             self._model.servers.subscribe(self._take_servers)
@@ -213,7 +215,8 @@ class Engine:
     def _count_workers(self) -> None:
         """Set how many workers have something to do; one that acts in a world queries nothing."""
         acting = sum(pool.places for pool in self._pools)
-        self._most_workers = self._gate.known * self._limit.largest + acting
+        asking = min(self._gate.known * self._limit.largest, self._sample_count)
+        self._most_workers = asking + acting
 
     def _is_rest_aside(self) -> bool:
         """Whether all tasks that are left were set aside until the end."""
