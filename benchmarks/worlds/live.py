@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from benchmarks.worlds.suites import (
     AnyWorld,
     Suite,
     Task,
+    fits_pattern,
     ids_of,
     is_requested,
     no_applications,
@@ -201,13 +201,11 @@ class LiveBenchmark(Benchmark, ActingBenchmark):
         """Return the tasks that the config asks for; none of them is bad.
 
         Raises:
-            UserError: it names a task that does not exist, or none is left.
+            UserError: it names a task that does not exist or is not played, or none is left.
         """
         ids = self._ids() if self.settings.tasks else []
         for pattern in self.settings.tasks:
-            if not fnmatch.filter(ids, pattern):
-                hint = did_you_mean(pattern, ids) or f"; the first of {len(ids)} is {ids[0]}"
-                raise UserError(f'data.{self.name}.tasks: there is no task "{pattern}"{hint}')
+            self._check_pattern(pattern, ids)
         samples = [
             Sample(self._key_of(line), line, None, None)
             for line in self.rows(mode)
@@ -216,6 +214,21 @@ class LiveBenchmark(Benchmark, ActingBenchmark):
         if not samples:
             raise UserError(f"data.{self.name}: no task matches all of its keys")
         return samples, []
+
+    def _check_pattern(self, pattern: str, ids: Sequence[str]) -> None:
+        """Raise a `UserError` if a pattern of the config's `tasks` gets none of the tasks."""
+        key = f"data.{self.name}.tasks"
+        fitting_ids = [task_id for task_id in ids if fits_pattern(task_id, pattern)]
+        if not fitting_ids:
+            hint = did_you_mean(pattern, ids) or f"; the first of {len(ids)} is {ids[0]}"
+            raise UserError(f'{key}: there is no task "{pattern}"{hint}')
+        if not any(is_requested(task_id, [pattern]) for task_id in fitting_ids):
+            names = dict.fromkeys(task_id.partition("/")[0] for task_id in fitting_ids)
+            beginnings = " or ".join(f'"{name}/"' for name in names)
+            raise UserError(
+                f'{key}: "{pattern}" fits only tasks of {" and ".join(names)}, and these need a '
+                f'pattern that begins with {beginnings}, such as "{next(iter(names))}/*"'
+            )
 
     def _key_of(self, line: Line) -> str:
         return digest([self.name, line["task_id"], line["seed"]])[:16]

@@ -28,6 +28,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import importlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -143,6 +144,12 @@ def ids_of(name: str, suite: Suite, level: str) -> list[str] | None:
     return None if names is None else [f"{name}/{task}" for task in names(level)]
 
 
+def fits_pattern(task_id: str, pattern: str) -> bool:
+    """Whether a pattern of the config's `tasks` fits a task; only `*` has a meaning: any text."""
+    escaped = re.sub(r"[?\[]", r"[\g<0>]", pattern)
+    return fnmatch.fnmatchcase(task_id, escaped)
+
+
 def is_requested(task_id: str, patterns: Sequence[str]) -> bool:
     """Whether the config's `tasks` have a task; without any, all but the `OPTIONAL` ones.
 
@@ -151,8 +158,8 @@ def is_requested(task_id: str, patterns: Sequence[str]) -> bool:
     name = task_id.partition("/")[0]
     if name in OPTIONAL:
         patterns = [pattern for pattern in patterns if pattern.startswith(f"{name}/")]
-        return any(fnmatch.fnmatch(task_id, pattern) for pattern in patterns)
-    return not patterns or any(fnmatch.fnmatch(task_id, pattern) for pattern in patterns)
+        return any(fits_pattern(task_id, pattern) for pattern in patterns)
+    return not patterns or any(fits_pattern(task_id, pattern) for pattern in patterns)
 
 
 def has_layouts(task_id: str) -> bool:

@@ -6,10 +6,12 @@ import io
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 from PIL import Image
 
+from benchmarks.l3_task_automation import GUITaskAutomation
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
 from tests.support.stage import Stage, answer_records, read_log_lines
@@ -302,6 +304,32 @@ def test_the_config_says_which_tasks(bench, settings, tasks):
     stage = bench(**settings)
     assert stage.run().code == 0
     assert set(episodes_of(stage)) == tasks
+
+
+class OddlyNamed:
+    """An environment whose tasks have marks in their names."""
+
+    @staticmethod
+    def tasks(level, seeds):
+        names = ("lamp[1]", "lamp1", "lamp?", "lamps")
+        facts = {"goal": "Do it.", "platform": "os_web", "category": "create"}
+        return [{"id": name, **facts} for name in names]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "tasks"),
+    [
+        ("environment/lamp[1]", ["lamp[1]"]),
+        ("environment/lamp?", ["lamp?"]),
+        ("environment/lamp[*", ["lamp[1]"]),
+        ("*lamp*", ["lamp[1]", "lamp1", "lamp?", "lamps"]),
+    ],
+)
+def test_a_star_is_the_only_mark_in_a_pattern_of_tasks(pattern, tasks):
+    benchmark = GUITaskAutomation(Path(), Path())
+    benchmark.configure({"environment": OddlyNamed, "tasks": [pattern]})
+    samples, _ = benchmark.load("all")
+    assert [sample.line["task_id"] for sample in samples] == [f"environment/{t}" for t in tasks]
 
 
 @pytest.mark.parametrize(

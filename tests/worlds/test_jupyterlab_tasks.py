@@ -11,6 +11,7 @@ from benchmarks.worlds.jupyterlab.tasks import tasks
 from tests.support.browser import need_browser
 from tests.support.lab import need_lab
 from tests.support.lab_oracle import LabOracle
+from utils.errors import UserError
 
 LEVELS = ("L3", "L4")
 PLAYED = (
@@ -47,6 +48,18 @@ def test_tasks_are_played_only_where_the_config_names_them():
     assert ids() == {"office", "miniwob"}
     assert ids(tasks=["*file*"]) == {"office"}
     assert ids(tasks=["jupyterlab/file_*"]) == {"jupyterlab"}
+
+
+@pytest.mark.parametrize("pattern", ["jupyterlab*", "*/cells_merge"])
+def test_a_pattern_that_fits_optional_tasks_without_naming_their_suite_is_refused(pattern):
+    benchmark = GUITaskAutomation(Path(), Path())
+    benchmark.configure({"tasks": ["office/mail_write", pattern]})
+    with pytest.raises(UserError) as error:
+        benchmark.load("all")
+    assert str(error.value) == (
+        f'data.GUITaskAutomation.tasks: "{pattern}" fits only tasks of jupyterlab, and these need '
+        'a pattern that begins with "jupyterlab/", such as "jupyterlab/*"'
+    )
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
