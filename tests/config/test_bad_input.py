@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks import LEVELS
 from evaluate import main
-from tests.support.runs import PICTURES, PROJECT
+from tests.support.runs import PICTURES, PROJECT, evaluate
 from tests.support.stage import API, BOTH, L1, L2
 from utils.config.options import names_of_levels, options_of, parse_arguments
 from utils.errors import UserError
@@ -146,6 +146,38 @@ def test_a_judge_whose_class_is_not_set_is_one_problem_among_all(stage):
     result = stage.evaluate({"m": API}, "--check", data=data)
     fragments = (f"data.{L1}.judge.model_path: ${{UNSET}} stands for", 'unknown mode "nope"')
     assert_refused(result, stage, *fragments, problems=2)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--work-dir"], ["--check", "--work-dir"], ["--mode", "eval", "--work-dir"]]
+)
+def test_a_work_dir_whose_name_is_too_long_is_refused(arguments, stage):
+    config = stage.config(of())
+    result = stage.run("--config", config, *arguments, "a" * 300)
+    assert_refused(result, stage, "--work-dir aaa", "...: the name is too long")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--look"], ["--look", "--work-dir"], ["--runs", "--work-dir"], ["--compare"]]
+)
+def test_a_name_that_is_too_long_for_a_file_is_refused(arguments, stage):
+    result = evaluate(*arguments, "a" * 300, cwd=stage.home)
+    assert (result.code, "Traceback" in result.output) == (2, False), result.output
+    assert "...: the name of a file or folder is too long\n1 problem. " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("a" * 5000, "aaa...: cannot be looked at (File name too long)"),
+        ("org/" + "a" * 300, "no such folder; expected a checkpoint"),  # too long for the hub
+    ],
+)
+def test_a_checkpoint_whose_name_is_too_long_is_refused(path, problem, stage):
+    model = {"model_path": path, "imp_type": "transformers"}
+    result = stage.evaluate({"m": model}, data={L1: {}})
+    assert (result.code, "Traceback" in result.output) == (2, False), result.output
+    assert problem in result.stderr
 
 
 @pytest.mark.parametrize("root", [NOWHERE, "elsewhere"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import sys
@@ -44,18 +45,19 @@ def run_command(arguments: Sequence[str], benchmarks: BenchmarkRoom, models: Mod
     protect_output()
     rank: Rank | None = None
     try:
-        code = _run_nothing(arguments, models)
-        if code is not None:
-            return code
-        load_dotenv_files()
-        options = parse_arguments(arguments)
-        code = _ask_nothing(options, benchmarks, models)
-        if code is not None:
-            return code
-        rank = _begin(options)
-        if rank is not None and not rank.slurm_step and _is_silent(options, rank):
-            return DONE
-        plans = _plans(options, benchmarks, models, rank)
+        with _long_names_as_problems():
+            code = _run_nothing(arguments, models)
+            if code is not None:
+                return code
+            load_dotenv_files()
+            options = parse_arguments(arguments)
+            code = _ask_nothing(options, benchmarks, models)
+            if code is not None:
+                return code
+            rank = _begin(options)
+            if rank is not None and not rank.slurm_step and _is_silent(options, rank):
+                return DONE
+            plans = _plans(options, benchmarks, models, rank)
     except HelpShown:
         return DONE
     except UsageError as error:
@@ -69,6 +71,18 @@ def run_command(arguments: Sequence[str], benchmarks: BenchmarkRoom, models: Mod
         print(NOT_STARTED)
         return INTERRUPTED
     return _run(options, plans)
+
+
+@contextmanager
+def _long_names_as_problems() -> Iterator[None]:
+    """Raise a UserError where the name of a file is longer than the file system allows."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        start = str(error.filename)[:80]
+        raise UserError(f"{start}...: the name of a file or folder is too long") from None
 
 
 def _is_silent(options: Options, rank: Rank) -> bool:
@@ -269,7 +283,8 @@ def errors_for_callers() -> Iterator[None]:
     """Take secrets out of errors; streams and hooks are the caller's again afterwards."""
     before = (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook)
     try:
-        yield
+        with _long_names_as_problems():
+            yield
     except UserError as error:
         clean = getattr(sys.stderr, "clean", str)
         raise type(error)([clean(problem) for problem in error.problems]) from None

@@ -8,6 +8,7 @@ it goes on in the existing folder, whatever the day and the commit.
 from __future__ import annotations
 
 import datetime
+import errno
 import glob
 import hashlib
 import itertools
@@ -74,9 +75,19 @@ def name_collisions(models: Iterable[str]) -> list[str]:
     ]
 
 
+def _is_name_too_long(path: Path) -> bool:
+    try:
+        path.lstat()
+    except OSError as error:
+        return error.errno == errno.ENAMETOOLONG
+    return False
+
+
 def work_dir_problems(work_dir: Path, option: str = "--work-dir") -> list[str]:
     """Reasons why nothing could be written below the folder of an option; leaves nothing there."""
     # os.path.exists, unlike Path.exists, takes a folder that may not be looked into for absent.
+    if _is_name_too_long(work_dir):
+        return [f"{option} {str(work_dir)[:80]}...: the name is too long; name another folder"]
     candidates = (work_dir, *work_dir.absolute().parents)
     existing = next(path for path in candidates if os.path.exists(path))  # noqa: PTH110
     try:

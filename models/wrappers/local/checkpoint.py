@@ -21,6 +21,7 @@ WEIGHT_SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf")
 SETTING_SUFFIXES = (".json", ".jinja", ".txt", ".model", ".tiktoken", ".py")
 SAMPLED_BLOCKS = 16
 BLOCK_BYTES = 64 * 1024
+LONGEST_HUB_ID = 96  # characters; the hub has no longer ones
 LOCAL_PACKAGES = ("torch", "torchvision", "transformers", "qwen_vl_utils", "accelerate")
 MORE_TEMPLATES = "additional_chat_templates/*.jinja"
 _TEMPLATE_FILE = re.compile(r"chat_template\.|.*\.jinja$")
@@ -30,7 +31,8 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 def is_hub_id(model_path: str) -> bool:
     """Whether a path means a repository on the hub: `org/name`, and no such folder."""
-    return bool(_HUB_ID.fullmatch(model_path)) and not Path(model_path).exists()
+    is_form = len(model_path) <= LONGEST_HUB_ID and _HUB_ID.fullmatch(model_path) is not None
+    return is_form and not Path(model_path).exists()
 
 
 def missing_packages() -> list[str]:
@@ -39,15 +41,25 @@ def missing_packages() -> list[str]:
     return [f"not installed: {missing}; pip install -r requirements/local.txt"] if missing else []
 
 
+def _folder_problem(model_path: str, folder: Path) -> str | None:
+    """The reason why a path is no folder that can be looked into."""
+    try:
+        if folder.is_file():
+            return f"{model_path}: is a file; expected a folder with config.json and weights"
+        is_folder = folder.is_dir()
+    except OSError as error:
+        return f"{model_path[:80]}...: cannot be looked at ({error.strerror})"
+    what = "no such folder; expected a checkpoint with config.json and weights"
+    return None if is_folder else f"{model_path}: {what}"
+
+
 def checkpoint_problems(model_path: str) -> list[str]:
     """Problems of a checkpoint folder, one line each, from names and small files."""
     if is_hub_id(model_path):  # what the cache lacks is downloaded
         return []
     folder = expand_home(model_path)
-    if folder.is_file():
-        return [f"{model_path}: is a file; expected a folder with config.json and weights"]
-    if not folder.is_dir():
-        return [f"{model_path}: no such folder; expected a checkpoint with config.json and weights"]
+    if problem := _folder_problem(model_path, folder):
+        return [problem]
     problems = []
     if _json_object(folder / "config.json") is None:
         problems.append("no readable config.json in it")
