@@ -52,9 +52,9 @@ def run(config: str | Path | Mapping[str, Any], **options: Any) -> ResultsOfMode
             `work_dir`, `set`, `mode`, `api_nproc`, `limit`, `fresh=True`, `quiet=True`, ...
 
     Returns:
-        A list with the results of each model, in the order of the config. `print` shows their
-        figures. A sample without an answer raises no error and counts as wrong;
-        `samples["status"]` marks it.
+        A list with the results of each model, in the order of the config. With `mode="eval"`, a
+        model has an entry for each folder that was scored. `print` shows their figures. A sample
+        without an answer raises no error and counts as wrong; `samples["status"]` marks it.
 
     Raises:
         UserError: the run has problems, before it starts or afterwards; the error lists them all.
