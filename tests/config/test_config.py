@@ -680,6 +680,16 @@ def test_a_data_entry_is_checked(tmp_path, data, expected):
     assert problems(tmp_path, {"model": {"m": LOCAL}, "data": data}) == [f"data.{expected}"]
 
 
+def test_data_sets_that_would_write_the_same_file_are_refused(tmp_path):
+    own = {"benchmark": "mine.Own"}
+    names = ["x", "x_result", f"{L1}_exact_matching_result", "y_result"]
+    config = {"model": {"m": LOCAL}, "data": {L1: {}, **dict.fromkeys(names, own)}}
+    assert [line.split(": ")[0] for line in problems(tmp_path, config)] == [
+        f"data.{L1}_exact_matching_result",
+        "data.x_result",
+    ]
+
+
 def test_all_problems_are_reported_at_once_and_functions_still_found(tmp_path):
     broken = {
         **API,

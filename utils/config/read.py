@@ -199,6 +199,7 @@ class _Reader:
         self.known_names = {*self.benchmarks, *data}
         self.circular = [name for name in data if _object(data, name).get("circular")]
         self.for_recipes = self._benchmarks(data)
+        self._check_file_names(data)
         self.out.models = self._entries(content.get("model"), "model", self._model)
         self.out.data = self._entries(content.get("data"), "data", self._data_set)
         if not self.out.problems:
@@ -206,6 +207,15 @@ class _Reader:
             data = {name: entry for name, entry in self.out.data.items() if entry is not None}
             self.out.config = RunConfig(self.path, models, data, self.out.recipes)
             self._warn_of_unused_parsers(self.out.config)
+
+    def _check_file_names(self, data: Mapping[str, Any]) -> None:
+        """Note data sets whose spreadsheet would have the name of another one's results."""
+        for name in data:
+            benchmark = self.benchmarks.get(self.for_recipes.get(name, name))
+            other = f"{name}_{getattr(benchmark, 'result_suffix', 'result')}"
+            if other in data:
+                what = f'"{name}" writes its results to a file of this name; choose another name'
+                self._problem(("data", other), what)
 
     def _warn_of_unused_parsers(self, config: RunConfig) -> None:
         """Warn of a data set's parse function that no model uses, because each has its own."""
