@@ -329,7 +329,11 @@ def test_runs_of_one_model_are_told_apart_by_the_settings_that_differ(tmp_path):
         written = (folder / "manifest.json").stat().st_mtime
         (folder / "manifest.json").write_text(json.dumps(manifest))
         os.utime(folder / "manifest.json", (written, written))
-    names = [row[0].partition("_Gaa")[2] for row in page_of(tmp_path).rows[2:]]
+    imported = run_at(tmp_path, "I20260104_Gaa", hours=9)
+    manifest = json.loads((imported / "manifest.json").read_text())
+    manifest |= {"imported": {}, "config": {"model": {"m": {"imp_type": "custom"}}}}
+    (imported / "manifest.json").write_text(json.dumps(manifest))
+    names = [row[0].partition("_Gaa")[2] for row in page_of(tmp_path).rows[3:]]
     assert names == [
         "",
         " · other kwargs.img_size",

@@ -156,8 +156,9 @@ def listed_runs(work_dir: Path) -> list[ListedRun]:
     newest_first = sorted(runs.values(), key=lambda run: (-run.last_active_s, run.folder))
     newest: dict[str, ListedRun] = {}
     for run in newest_first:
-        newest_of_model = newest.setdefault(run.model, run)
-        run.other_settings = _other_settings(newest_of_model, run)
+        if not run.origin:  # of answers made elsewhere no settings are known
+            newest_of_model = newest.setdefault(run.model, run)
+            run.other_settings = _other_settings(newest_of_model, run)
     return newest_first
 
 
