@@ -44,8 +44,7 @@ def constant_answer(columns: SampleColumns, _settings: AuditSettings) -> Section
     findings: list[Finding] = []
     samples = columns.where(is_frequent)
     images = len(set(samples["image"]))
-    is_mostly_wrong = 2 * samples["verdict"].count("hit") < count
-    if count >= LARGEST_SHARE * total and images >= FEWEST_PICTURES and is_mostly_wrong:
+    if _is_suspicious(samples, total):
         finding = warning(
             "constant_answer",
             f"{count} of {total} points are ({x:g}, {y:g}) of the image, on {images} images",
@@ -58,10 +57,10 @@ def constant_answer(columns: SampleColumns, _settings: AuditSettings) -> Section
     rows = [row]
     spans = {ROW: columns.spans(is_frequent)}
     if not findings:
-        reply_row, reply_findings, is_frequent = _constant_reply(columns)
-        rows += reply_row
+        reply_rows, reply_findings, is_frequent = _constant_reply(columns)
+        rows += reply_rows
         findings += reply_findings
-        spans |= {REPLY_ROW: columns.spans(is_frequent)} if reply_row else {}
+        spans |= {REPLY_ROW: columns.spans(is_frequent)} if reply_rows else {}
     notes = [f"{total} points; two count as the same if {DIGITS} digits of their fractions agree."]
     section: Section = {
         "title": TITLE,
@@ -76,6 +75,16 @@ def constant_answer(columns: SampleColumns, _settings: AuditSettings) -> Section
     return section
 
 
+def _is_suspicious(samples: SampleColumns, total: int) -> bool:
+    """Whether samples with the same answer are half of all, on many images, and mostly wrong."""
+    count = len(samples["verdict"])
+    return (
+        count >= LARGEST_SHARE * total
+        and len(set(samples["image"])) >= FEWEST_PICTURES
+        and 2 * samples["verdict"].count("hit") < count
+    )
+
+
 def _constant_reply(columns: SampleColumns) -> tuple[list[Row], list[Finding], list[bool]]:
     """The row and the warning about one reply that makes up half of all with a point, if any.
 
@@ -86,18 +95,14 @@ def _constant_reply(columns: SampleColumns) -> tuple[list[Row], list[Finding], l
         for reply, point in zip(columns["prediction"], columns["point_frac"], strict=True)
     ]
     counts = Counter(reply for reply in replies if reply is not None)
+    if not counts:
+        return [], [], []
     total = counts.total()
-    [(frequent_reply, count)] = counts.most_common(1) or [("", 0)]
+    [(frequent_reply, count)] = counts.most_common(1)
     is_frequent = [reply == frequent_reply for reply in replies]
     samples = columns.where(is_frequent)
     images = len(set(samples["image"]))
-    is_mostly_wrong = 2 * samples["verdict"].count("hit") < count
-    if (
-        not count
-        or count < LARGEST_SHARE * total
-        or images < FEWEST_PICTURES
-        or not is_mostly_wrong
-    ):
+    if not _is_suspicious(samples, total):
         return [], [], is_frequent
     row: Row = {"name": REPLY_ROW, "count": count, "point": "", "share": percent(count / total)}
     finding = warning(

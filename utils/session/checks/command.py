@@ -111,8 +111,8 @@ def _judge_requests(plan: Plan, dataset: str) -> dict[str, int]:
     """By model, the requests that a judge would get for the replies that are stored now."""
     requests: dict[str, int] = {}
     for name, evaluations in plan.evaluations.items():
+        folder, _ = folder_of(evaluations, new_runs_of(evaluations))
         for evaluation in evaluations:
-            folder, _ = folder_of(evaluations, new_runs_of(evaluations))
             if evaluation.dataset == dataset and folder.log(dataset).is_file():
                 requests[name] = judge_requests(evaluation, folder)
     return requests
